@@ -28,7 +28,7 @@
 #   {cite}`devlin2019bert`.
 # - **You will be able to** train a tagger with any loss of this book in a loop of your own, score it by word and by
 #   tag, and move its thresholds. You will also see what a loss does to rare tags, which the usual score hides.
-# - **Time** about half an hour on a CPU core for the run of this page, a few minutes on a GPU. Without the corpus,
+# - **Time** about forty minutes on a CPU core for the run of this page, a few minutes on a GPU. Without the corpus,
 #   the same cells run in a minute on a small one.
 #
 # </details>
@@ -92,7 +92,8 @@ print(f"{experiment.corpus}, {experiment.encoder}")
 #
 # In a corpus for tagging, each sentence is a list of words and a list of tags of the same length. The training
 # sentences teach the model, the validation sentences help us choose, and the test sentences are for the final
-# score alone.
+# score alone. In the treebank's CoNLL-U files a line is a word, and its tag is column 5, XPOS. Lines whose number has a
+# dash or a point (`3-4`, `8.1`) are no words. `sample` draws `train_size` sentences at random, if it is not 0.
 
 # %%
 from dicelab import corpora
@@ -356,7 +357,8 @@ print(f"{model.num_parameters():,} weights")
 #
 # ## 8.8 A dice loss in ten lines
 #
-# Cross entropy over the words is `F.cross_entropy` in torch, with its own `ignore_index=-100`. The dice loss of this chapter is [Eq. 8](eq-8), for many classes. What do we
+# Cross entropy over the words is `F.cross_entropy(logits.flatten(0, 1), labels.flatten())` in torch, with its own
+# `ignore_index=-100`. The dice loss of this chapter is [Eq. 8](eq-8), for many classes. What do we
 # want? For each tag, a number that is large if the probabilities $p$ of this tag lie on the words that have it
 # ($y = 1$) and nowhere else. The dice coefficient of the tag is such a number:
 #
@@ -367,7 +369,8 @@ print(f"{model.num_parameters():,} weights")
 # The sums run over all words of the batch. The numerator counts the probability on the right words, twice. The
 # denominator counts all probability and all words of the tag, each squared. The constant $\gamma = 1$ keeps the
 # fraction defined if a tag is rare. The loss is one minus this number, and its mean over the tags. A tag that no word
-# of the batch has is left out, because there would be nothing to find.
+# of the batch has is left out, because there would be nothing to find. This is `DiceLoss()` with its defaults, and
+# `dl` is its short name.
 
 # %%
 import torch.nn.functional as F

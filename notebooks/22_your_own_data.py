@@ -160,7 +160,7 @@ for line in about(fit.result):
 
 # %% tags=["nbval-check-output"]
 problem, goal = fit.problem, fit.problem.goal
-for name, counts in fit.floors().items():
+for name, counts in fit.baselines().items():
     print(f"{name}: {goal.name} {goal.plain(counts.sum(0)):.1f}")
 
 # %% [markdown]

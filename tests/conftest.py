@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import os
 import subprocess
 import sys
-import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
@@ -81,23 +79,33 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, made from the sdist, as a release makes it; beside it the sdist."""
-    out = tmp_path_factory.mktemp("dist")
+    """The wheel, made from the sdist, as a release makes it; beside it the sdist.
+
+    It is made once however many workers there are.
+    """
+    temporary = tmp_path_factory.getbasetemp()
+    out = (temporary.parent if "PYTEST_XDIST_WORKER" in os.environ else temporary) / "dist"
     build = [sys.executable, "-m", "hatchling", "build", "-d", str(out), "-t"]
-    subprocess.run([*build, "sdist"], cwd=ROOT, check=True, capture_output=True)
-    (sdist,) = out.glob("*.tar.gz")
-    subprocess.run(["tar", "xzf", str(sdist), "-C", str(out)], check=True)
-    unpacked = out / sdist.name.removesuffix(".tar.gz")
-    subprocess.run([*build, "wheel"], cwd=unpacked, check=True, capture_output=True)
+    with FileLock(f"{out}.lock"):
+        if not list(out.glob("*.whl")):
+            subprocess.run([*build, "sdist"], cwd=ROOT, check=True, capture_output=True)
+            (sdist,) = out.glob("*.tar.gz")
+            subprocess.run(["tar", "xzf", str(sdist), "-C", str(out)], check=True)
+            unpacked = out / sdist.name.removesuffix(".tar.gz")
+            subprocess.run([*build, "wheel"], cwd=unpacked, check=True, capture_output=True)
     return next(out.glob("*.whl"))
 
 
 @pytest.fixture(scope="session")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(wheel: Path) -> Path:
     """A folder with the wheel installed: on PYTHONPATH, it hides the project."""
-    folder = tmp_path_factory.mktemp("installed")
+    folder = wheel.with_name("installed")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--target", str(folder), str(wheel)], check=True, capture_output=True)
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            made = [*pip, "--target", f"{folder}.part", str(wheel)]
+            subprocess.run(made, check=True, capture_output=True)
+            Path(f"{folder}.part").rename(folder)
     return folder
 
 
@@ -130,16 +138,3 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return file
-
-
-@pytest.fixture
-def segmentation_models(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """Its losses alone: importing all of it needs torchvision, built for the same torch."""
-    name = "segmentation_models_pytorch"
-    spec = importlib.util.find_spec(name)
-    if spec is None:
-        pytest.skip(f"{name} is not installed")
-    package = types.ModuleType(name)
-    package.__path__ = list(spec.submodule_search_locations or ())
-    monkeypatch.setitem(sys.modules, name, package)
-    return importlib.import_module(f"{name}.losses")

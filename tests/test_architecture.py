@@ -18,14 +18,14 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python that a room may hold; docs/architecture.md says how one gets more.
 LINES = {
     "dicebook": 4_340,  # aim: 3,800
-    "dicelab": 19_270,  # aim: 14,500
+    "dicelab": 18_880,  # aim: 14,500
     "notebooks": 18_910,  # aim: 16,500
     "data_scripts": 2_090,  # aim: 2,100
     "reproduce": 2_270,  # aim: 2,100
     "studies": 1_470,  # aim: 1,300
     "tools": 1_600,  # aim: 1,600
     "benchmarks": 510,  # aim: 500
-    "tests": 22_140,  # aim: 18,000
+    "tests": 20_210,  # aim: 18,000
 }
 
 
@@ -60,31 +60,6 @@ def test_a_room_imports_from_the_floors_below_alone(house: ModuleType) -> None:
         assert room in floor, f"tools/house.py gives no floor to {room}"
         above = {other for other in imports if floor[other] >= floor[room]}
         assert not above, f"{room} imports from {above}, which is not below it"
-
-
-def test_the_losses_import_torch_alone(house: ModuleType) -> None:
-    assert house.rooms()["losses"][1] == set()
-    for path in (ROOT / "dicebook" / "losses").glob("*.py"):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if line.startswith(("import ", "from ")):
-                package = line.split()[1].split(".")[0]
-                assert package in {"torch", "dicebook"} | set(sys.stdlib_module_names)
-
-
-def test_an_arrow_upwards_is_found(house: ModuleType, tmp_path: Path) -> None:
-    (tmp_path / "dicebook" / "losses").mkdir(parents=True)
-    (tmp_path / "dicelab").mkdir()
-    (tmp_path / "dicebook" / "losses" / "__init__.py").write_text("import torch\n")
-    (tmp_path / "dicebook" / "losses" / "a.py").write_text("from dicelab import toy\n")
-    (tmp_path / "dicebook" / "b.py").write_text('m = import_module("dicelab.toy")\n')
-    (tmp_path / "dicelab" / "toy.py").write_text("from dicebook.losses.a import b\n")
-    (tmp_path / "dicelab" / "c.py").write_text("from dicebook import DiceLoss\n")
-    assert house.rooms(tmp_path) == {
-        "b": (1, {"toy"}),
-        "c": (1, {"losses"}),
-        "losses": (2, {"toy"}),
-        "toy": (1, {"losses"}),
-    }
 
 
 def test_the_library_imports_torch_alone() -> None:

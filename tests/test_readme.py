@@ -52,9 +52,7 @@ def test_make_target_exists(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("words", [w for w in README if w[0] == "dicebook"], ids=shlex.join)
-def test_dicebook_takes_these_arguments(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dicebook_takes_these_arguments(words, capsys):
     with suppress(SystemExit):
         main([*words[1:3], "--help"])
     shown = capsys.readouterr().out

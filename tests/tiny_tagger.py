@@ -1,4 +1,4 @@
-"""A tagger without dropout on a corpus of one rule, for tests of the training layer."""
+"""A tagger without dropout on a corpus of one rule, and on one of rare entities, for tests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import torch
 from datasets import Dataset, DatasetDict
 
 from dicebook import TrainerLoss, make_loss
+from dicelab.corpora import embedded
 from dicelab.tasks import tagging
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
@@ -49,10 +50,23 @@ def prepared(train_size: int = 0, eval_size: int = 0) -> tuple[Any, tagging.Enco
     return tokenizer, tagging.encode(corpus, tokenizer, max_length=32)
 
 
+@cache
+def rare_entities(rows: int = 400) -> tuple[Any, tagging.Encoded]:
+    """Of an embedded corpus, in which eight words in ten are none."""
+    corpus = embedded.load("embedded-entities-en")
+    corpus["train"] = corpus["train"].select(range(rows))
+    corpus["validation"] = corpus["test"] = corpus["validation"].select(range(rows // 2))
+    texts = (" ".join(tokens) for tokens in corpus["train"]["tokens"])
+    tokenizer = load_tokenizer("tiny", texts, max_length=64)
+    return tokenizer, tagging.encode(corpus, tokenizer, max_length=64)
+
+
 def train_tagger(
-    experiment: Experiment, compute_loss: Callable[..., torch.Tensor] | None = None
+    experiment: Experiment, compute_loss: Callable[..., torch.Tensor] | None = None, **given: Any
 ) -> Trained:
-    tokenizer, encoded = prepared(experiment.train_size, experiment.eval_size)
+    """Train it; `given` replaces what the trainer is given here."""
+    made = given.pop("made", None) or prepared(experiment.train_size, experiment.eval_size)
+    tokenizer, encoded = made
 
     def build_model() -> Any:
         model = tagging.model("tiny", tokenizer, encoded.labels)
@@ -61,18 +75,18 @@ def train_tagger(
                 module.p = 0.0
         return model
 
-    return train(
-        experiment,
-        build_model=build_model,
-        splits=encoded.splits,
-        collator=tagging.collator(tokenizer),
-        tokenizer=tokenizer,
-        counts=encoded.counts().tolist(),
-        compute_loss=compute_loss or TrainerLoss(make_loss(experiment.loss)),
-        evaluate=lambda logits, split: tagging.score(
+    usual = {
+        "build_model": build_model,
+        "splits": encoded.splits,
+        "collator": tagging.collator(tokenizer),
+        "tokenizer": tokenizer,
+        "counts": encoded.counts().tolist(),
+        "compute_loss": compute_loss or TrainerLoss(make_loss(experiment.loss)),
+        "evaluate": lambda logits, split: tagging.score(
             split["tags"], tagging.decode(logits, split, encoded.labels)
         ),
-    )
+    }
+    return train(experiment, **(usual | given))
 
 
 def train_share(loss: str, out: Path) -> None:

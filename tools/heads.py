@@ -39,9 +39,8 @@ def of_texts(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, A
     problem = inputs.problem
     pool = Pool.of(problem, 5, 0, MOST_ROWS)
     frozen = Embeddings.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, "cpu")
-    plain = frozen.plain(columns_of(problem, pool.rows))
-    frozen.fit(plain)
-    best = search(problem, pool, [frozen], frozen.scaled(plain))
+    vectors = frozen.fit(columns_of(problem, pool.rows))
+    best = search(problem, pool, frozen, vectors, vectors[:0])
     return best.model, best.bias, problem, best.scores, pool.rows
 
 
@@ -55,10 +54,8 @@ def of_words(inputs: Inputs) -> tuple[Linear, np.ndarray, Problem, np.ndarray, A
     sample = splits["train"].select(rows[np.cumsum(lengths) <= MOST_WORDS].tolist())
     words, held = sample["tokens"][:], splits["validation"]
     frozen = States.of_encoder(inputs.encoder, inputs.tokenizer, inputs.max_length, "cpu")
-    plain = frozen.plain(words)
-    frozen.fit(plain)
     gold = problem.gold(sample)
-    model = Linear([frozen], *trained(problem, frozen.scaled(plain), gold, PENALTY, None))
+    model = Linear([frozen], *trained(problem, frozen.fit(words), gold, PENALTY, None))
     scores = problem.with_starts(model.logits(held["tokens"][:]), held["tokens"][:])
     return model, problem.tuned(scores, held), problem, scores, held
 

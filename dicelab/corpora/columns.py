@@ -201,9 +201,14 @@ def by_split(table: Table) -> tuple[dict[str, Table], str]:
     """The parts of a table with a column that says train, dev or test, and that column's name."""
     for place, name in enumerate(table.names):
         cells = ["" if is_missing(v) else str(v).strip() for v in table.column(name)]
-        kinds = {value: split_of(f"{value}.x") for value in {*cells} - {""}}
+        splits = {value: split_of(f"{value}.x") for value in {*cells} - {""}}
         known = name.lower() in SPLIT_COLUMNS or not table.header
-        if not known or len(kinds) > 12 or None in kinds.values() or "train" not in kinds.values():
+        if (
+            not known
+            or len(splits) > 12
+            or None in splits.values()
+            or "train" not in splits.values()
+        ):
             continue
         parts: dict[str, list[tuple[int, list[Any]]]] = {}
         problem = f"expected a split in column {name!r}, got none"
@@ -214,7 +219,7 @@ def by_split(table: Table) -> tuple[dict[str, Table], str]:
         ]
         for (line, row), value in zip(table.rows, cells, strict=True):
             if value:
-                parts.setdefault(str(kinds[value]), []).append(
+                parts.setdefault(str(splits[value]), []).append(
                     (line, row[:place] + row[place + 1 :])
                 )
         names = table.names[:place] + table.names[place + 1 :]

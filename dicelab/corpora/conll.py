@@ -14,7 +14,7 @@ from datasets import Dataset
 
 from dicelab.corpora.errors import REFUSED, CorpusError
 from dicelab.corpora.features import to_dataset
-from dicelab.corpora.tags import looks_tagged, respelt, scheme_of, to_iob2
+from dicelab.corpora.tags import looks_tagged, normalise_tags, scheme_of, to_iob2
 from dicelab.corpora.text import odd_character, read_lines, short
 
 #: The layout of Universal NER's .iob2 files: number, token, tag, two more columns; comments.
@@ -188,9 +188,9 @@ def _in_iob2(
     entities: bool,
 ) -> list[list[str]]:
     if not entities:
-        tagged, respelling = respelt(tagged)
-        if respelling:
-            repairs[respelling] += 1
+        tagged, change = normalise_tags(tagged)
+        if change:
+            repairs[change] += 1
     try:
         scheme = scheme_of(tagged)
         if scheme == "plain" and not entities:

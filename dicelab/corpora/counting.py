@@ -81,8 +81,8 @@ def by_row(
         return [Imbalance(words - positives, positives) for words, positives in ends]
     if task == "labels":
         rows = dataset["labels"][:]
-        kinds = len({label for labels in rows for label in labels})
-        return [Imbalance(kinds - len(labels), len(labels)) for labels in rows]
+        classes = len({label for labels in rows for label in labels})
+        return [Imbalance(classes - len(labels), len(labels)) for labels in rows]
     labels = dataset["label"][:]
     if foreign := set(labels) - {0, 1}:
         raise CorpusError(f"{task}: expected the labels 0 and 1, got also {sorted(foreign)}")

@@ -50,15 +50,15 @@ def draw(
     for number, row in enumerate(train):
         groups.setdefault(joined(row), []).append(number)
     members = list(groups.values())
-    kinds = _rarest(train, outside)
-    by_kind: dict[Any, list[int]] = {}
+    classes = _rarest(train, outside)
+    by_class: dict[Any, list[int]] = {}
     for number in np.random.default_rng(seed).permutation(len(members)).tolist():
-        by_kind.setdefault(kinds[members[number][0]], []).append(number)
-    rarest = min(map(len, by_kind.values()))
+        by_class.setdefault(classes[members[number][0]], []).append(number)
+    rarest = min(map(len, by_class.values()))
     share = min(SHARE, max(ENOUGH / len(members), ENOUGH_OF_A_CLASS / rarest))
     drawn: dict[str, list[int]] = {split: [] for split in missing}
     single = not isinstance(train[0].get("label", []), list)
-    for stratum, size in _strata(by_kind, share, len(missing), single):
+    for stratum, size in _strata(by_class, share, len(missing), single):
         for place, split in enumerate(missing):
             drawn[split] += stratum[place * size : (place + 1) * size]
     taken = {number for numbers in drawn.values() for number in numbers}
@@ -82,7 +82,7 @@ def draw(
 
 
 def _strata(
-    by_kind: dict[Any, list[int]], share: float, missing: int, single: bool
+    by_class: dict[Any, list[int]], share: float, missing: int, single: bool
 ) -> list[tuple[list[int], int]]:
     """Groups of rows to draw from, and how many of each go to a split that is drawn.
 
@@ -90,9 +90,9 @@ def _strata(
     sizes; where a row has one label, a row of each such class stays in train.
     """
     # A class of two or three rows trains; from four on each split that is drawn gets one.
-    sizes = {k: round(share * len(v)) or int(len(v) > 2 * missing - 1) for k, v in by_kind.items()}
-    strata = [(by_kind[kind], size) for kind, size in sizes.items() if size]
-    rare = [by_kind[kind] for kind, size in sizes.items() if not size]
+    sizes = {k: round(share * len(v)) or int(len(v) > 2 * missing - 1) for k, v in by_class.items()}
+    strata = [(by_class[kind], size) for kind, size in sizes.items() if size]
+    rare = [by_class[kind] for kind, size in sizes.items() if not size]
     pool = [number for of_kind in rare for number in of_kind[single:]]
     size = min(round(share * sum(map(len, rare))), len(pool) // missing)
     return [*strata, (pool, size)]
@@ -110,9 +110,9 @@ def _rarest(part: list[Row], outside: str | None) -> list[Any]:
     of_rows = []
     for row in part:
         held = row["tags"] if "tags" in row else row["label"]
-        kinds = dict.fromkeys(held if isinstance(held, list) else [held])
+        classes = dict.fromkeys(held if isinstance(held, list) else [held])
         if "tags" in row:
-            kinds.pop(outside, None)
-        of_rows.append([k[2:] if "tags" in row and is_entity_tag(k) else k for k in kinds])
-    counts = Counter(kind for kinds in of_rows for kind in kinds)
-    return [min(kinds, key=lambda kind: counts[kind], default="") for kinds in of_rows]
+            classes.pop(outside, None)
+        of_rows.append([c[2:] if "tags" in row and is_entity_tag(c) else c for c in classes])
+    counts = Counter(one for classes in of_rows for one in classes)
+    return [min(classes, key=lambda one: counts[one], default="") for classes in of_rows]

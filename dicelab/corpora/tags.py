@@ -32,8 +32,12 @@ def is_entity_tag(tag: str) -> bool:
     return _IOB2.fullmatch(tag) is not None
 
 
-_PREFIX = re.compile(r"([BIESLUM])([-_:./])(\S.*)", re.IGNORECASE | re.DOTALL)
-_SUFFIX = re.compile(r"(.*\S)([-_:./])([BIESLUM])", re.IGNORECASE | re.DOTALL)
+_PREFIX = re.compile(
+    r"(?P<letter>[BIESLUM])(?P<sign>[-_:./])(?P<type>\S.*)", re.IGNORECASE | re.DOTALL
+)
+_SUFFIX = re.compile(
+    r"(?P<type>.*\S)(?P<sign>[-_:./])(?P<letter>[BIESLUM])", re.IGNORECASE | re.DOTALL
+)
 #: The type of entities whose tags have none.
 UNTYPED = "ENTITY"
 
@@ -46,7 +50,7 @@ def looks_tagged(tags: Iterable[str]) -> bool:
     return has_outside or len(entity_tags) > 0.5 * len(distinct)
 
 
-def respelt(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
+def normalise_tags(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
     """Entity tags of another spelling as ``B-type``, and what was done, in words; else as they are.
 
     Known are ``B_PER``, ``b-per``, ``PER-B`` and the like where every tag but ``O`` is of that
@@ -60,13 +64,13 @@ def respelt(sentences: Sequence[Sequence[str]]) -> tuple[list[list[str]], str]:
         known = {tag: f"{tag.upper()}-{UNTYPED}" for tag in others}
         note = f"tags without a type, read as entities of the type {UNTYPED}"
     elif others and ("o" in outside or not all(map(_ANY_SCHEME.fullmatch, others))):
-        for form, prefix in ((_PREFIX, 1), (_SUFFIX, 3)):
+        for form in (_PREFIX, _SUFFIX):
             matches = [match for tag in others if (match := form.fullmatch(tag))]
-            letters = {match[prefix].upper() for match in matches}
-            one_sign = len({match[2] for match in matches}) == 1
+            letters = {match["letter"].upper() for match in matches}
+            one_sign = len({match["sign"] for match in matches}) == 1
             whole = len(matches) == len(others) and one_sign and letters & {*"BISU"}
-            if not known and whole and (outside or prefix == 1):
-                known = {m[0]: f"{m[prefix].upper()}-{m[4 - prefix]}" for m in matches}
+            if not known and whole and (outside or form is _PREFIX):
+                known = {m[0]: f"{m['letter'].upper()}-{m['type']}" for m in matches}
                 example = min(others)
                 note = f"tags of another spelling, such as {example!r}, read as {known[example]!r}"
     known |= dict.fromkeys(outside, "O") if known else {}

@@ -6,11 +6,11 @@ They are scored on validation as on rows that nobody tuned them on.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
-from dicelab.fit.candidates import Candidate
-from dicelab.fit.linear import Pool
+from dicelab.fit.linear import Candidate, Pool
 from dicelab.fit.problems import Problem
 from dicelab.fit.training import RunResult
 from dicelab.metrics.counts import Counts
@@ -20,7 +20,20 @@ MEAN = "mean"
 RESAMPLES = 1000
 
 
-def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.ndarray) -> Candidate:
+def of_run(problem: Problem, run: RunResult, test: np.ndarray) -> Candidate:
+    """A fine-tuned model as a candidate.
+
+    Args:
+        problem: the task.
+        run: the run.
+        test: its scores of the test split.
+    """
+    rows = problem.splits["validation"]
+    pool = Pool.of_one_fold(rows, problem.gold(rows))
+    return Candidate(run.run.arm, pool, run.validation, run.bias, run.value, test, {}, run.seconds)
+
+
+def mean_of(problem: Problem, candidate: Candidate, fine_tuned: Candidate) -> Candidate:
     """The mean of a linear model's logits and a run's, decided by a threshold of its own.
 
     The two err on different rows: one sees single words, the other sees sentences.
@@ -28,20 +41,13 @@ def mean_of(problem: Problem, candidate: Candidate, run: RunResult, test: np.nda
     Args:
         problem: the task.
         candidate: the linear model, whose scores of validation are out of fold.
-        run: the run.
-        test: the run's scores of the test split.
+        fine_tuned: the run, of :func:`of_run`.
     """
     pool = _validation(candidate)
-    scores = mean_on_validation(candidate, run)
-    bias = problem.tuned(scores, pool.rows)
-    value = problem.value(scores, bias, pool.rows)
-    of_both = mean_scores(candidate.test, test)
-    return Candidate(MEAN, pool, scores, bias, value, of_both, {}, run.seconds)
-
-
-def mean_scores(linear: np.ndarray, tuned: np.ndarray) -> np.ndarray:
-    """The mean of a linear model's scores and a run's, of the same rows."""
-    return np.asarray((linear + tuned) / 2)
+    scores = mean_on_validation(candidate, fine_tuned.scores)
+    decision = problem.best_decision(scores, pool.rows)
+    test = (candidate.test + fine_tuned.test) / 2
+    return Candidate(MEAN, pool, scores, *decision, test, {}, fine_tuned.seconds)
 
 
 def simplest(problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
@@ -53,16 +59,12 @@ def simplest(problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
     """
     rows = shared(candidates)
     counts = {made.name: [counts_of_candidate(problem, made, rows)] for made in candidates}
-    name = preferred(counts, problem.goal.value)
-    return next(made for made in candidates if made.name == name)
+    return {made.name: made for made in candidates}[preferred(counts, problem.goal.value)]
 
 
 def shared(candidates: Sequence[Candidate]) -> np.ndarray:
     """The numbers of the rows that all have learned from, as in :attr:`Pool.validation`."""
-    numbers = candidates[0].pool.validation
-    for made in candidates[1:]:
-        numbers = np.intersect1d(numbers, made.pool.validation)
-    return np.sort(numbers)
+    return np.sort(reduce(np.intersect1d, [made.pool.validation for made in candidates]))
 
 
 def counts_of_candidate(problem: Problem, candidate: Candidate, numbers: np.ndarray) -> Counts:
@@ -79,9 +81,7 @@ def counts_of_candidate(problem: Problem, candidate: Candidate, numbers: np.ndar
     pool = candidate.pool
     if not pool.folds.any():
         return problem.counts(pool.rows, problem.decide(candidate.scores, candidate.bias))
-    decisions = _decided_by_other_folds(problem, pool, candidate.scores)
-    order = np.argsort(pool.validation)
-    places = order[np.searchsorted(pool.validation, numbers, sorter=order)]
+    decisions, places = _decided(problem, pool, candidate.scores), pool.places(numbers)
     return problem.counts(pool.rows.select(places), decisions[places])
 
 
@@ -116,12 +116,13 @@ def counts_on_validation(
     }
     if arm is not None:
         pool = _validation(simple, rows)
-        counts[arm] = [
-            _by_other_folds(problem, pool, run.validation[pool.validation]) for run in runs
-        ]
-        counts[MEAN] = [
-            _by_other_folds(problem, pool, mean_on_validation(simple, run, pool)) for run in runs
-        ]
+        of_runs = {
+            arm: [run.validation[pool.validation] for run in runs],
+            MEAN: [mean_on_validation(simple, run.validation, pool) for run in runs],
+        }
+        for name, scores in of_runs.items():
+            decisions = [_decided(problem, pool, of_run) for of_run in scores]
+            counts[name] = [problem.counts(pool.rows, of_run) for of_run in decisions]
     return counts
 
 
@@ -151,40 +152,31 @@ def _validation(candidate: Candidate, numbers: np.ndarray | None = None) -> Pool
     pool = candidate.pool
     if not pool.folds.any():
         return pool
-    order = np.argsort(pool.validation)
-    known = pool.validation[order]
-    held = order[known >= 0 if numbers is None else np.isin(known, numbers)]
-    return Pool(pool.rows.select(held), pool.gold[held], pool.validation[held], pool.folds[held])
+    known = np.sort(pool.validation[pool.validation >= 0])
+    return pool.select(pool.places(known if numbers is None else numbers))
 
 
 def mean_on_validation(
-    candidate: Candidate, run: RunResult, pool: Pool | None = None
+    candidate: Candidate, scores: np.ndarray, pool: Pool | None = None
 ) -> np.ndarray:
     """The mean of both models' scores of rows of validation; the candidate's are out of fold.
 
     Args:
         candidate: the model of the first minute.
-        run: the run.
+        scores: those of a fine-tuned model of the whole validation split.
         pool: the rows; all of validation that the candidate learned from unless given.
     """
     rows = (pool or _validation(candidate)).validation
-    order = np.argsort(candidate.pool.validation)
-    places = order[np.searchsorted(candidate.pool.validation, rows, sorter=order)]
-    return mean_scores(candidate.scores[places], run.validation[rows])
+    return np.asarray((candidate.scores[candidate.pool.places(rows)] + scores[rows]) / 2)
 
 
-def _by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> Counts:
-    """Counts of rows that are decided by a threshold from the other folds.
+def _decided(problem: Problem, pool: Pool, scores: np.ndarray) -> np.ndarray:
+    """What is decided of each row by the threshold that is best for the other folds.
 
     Of tags there is one fold, and the threshold is tuned on it.
     """
     if not pool.folds.any():
-        return problem.counts(pool.rows, problem.decide(scores, problem.tuned(scores, pool.rows)))
-    return problem.counts(pool.rows, _decided_by_other_folds(problem, pool, scores))
-
-
-def _decided_by_other_folds(problem: Problem, pool: Pool, scores: np.ndarray) -> np.ndarray:
-    """What is decided of each row by the threshold that is best for the other folds."""
+        return problem.decide(scores, problem.tuned(scores, pool.rows))
     decisions = None
     for fold in np.unique(pool.folds):
         held = pool.folds == fold

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -184,17 +184,7 @@ def _tagged(contents: Contents, options: Options) -> Data:
         if unseen:
             note_unseen(name, unseen, "word", notes)
     labels = sorted(known, key=lambda tag: (tag != background, tag))
-    data = Data(
-        "tagging",
-        _dataset(splits),
-        labels,
-        contents.columns,
-        notes,
-        contents.preview,
-        background=background,
-    )
-    _note_odd(data, joined)
-    return data
+    return _made(contents, splits, labels, background=background)
 
 
 def _single(contents: Contents, options: Options) -> Data:
@@ -206,41 +196,20 @@ def _single(contents: Contents, options: Options) -> Data:
     has_validation = "validation" in contents.rows
     labels, unseen = numbered(contents.rows, options.positive or contents.positive, contents.notes)
     splits = draw(contents.rows, options.seed, contents.notes)
-    if len(labels) == 2:
-        _both_classes(splits["validation"], labels, known, has_validation)
-    data = Data(
-        contents.task,
-        _dataset(splits),
-        labels,
-        contents.columns,
-        contents.notes,
-        contents.preview,
-        unseen=unseen,
-    )
-    _note_odd(data, joined)
-    return data
-
-
-def _both_classes(
-    validation: list[dict[str, Any]],
-    labels: list[str],
-    known: Mapping[str, int],
-    has_validation: bool,
-) -> None:
-    """A threshold is chosen between two classes, so that validation needs both."""
-    held = {row["label"] for row in validation}
-    for number, label in enumerate(labels):
-        if number in held:
-            continue
-        if has_validation:
+    held = {row["label"] for row in splits["validation"]}
+    for number, label in enumerate(labels if len(labels) == 2 else ()):
+        # A threshold is chosen between two classes, so that validation needs both.
+        if number not in held and has_validation:
             raise FitError(
                 f"expected rows labelled {label!r} in validation, got none, and a threshold is "
                 "chosen on them; leave the validation file out to draw its rows from train"
             )
-        raise FitError(
-            f"expected at least 4 rows labelled {label!r}, so that train, validation and test "
-            f"have some, got {known[label]}; label more rows"
-        )
+        if number not in held:
+            raise FitError(
+                f"expected at least 4 rows labelled {label!r}, so that train, validation and test "
+                f"have some, got {known[label]}; label more rows"
+            )
+    return _made(contents, splits, labels, unseen=unseen)
 
 
 def _several(contents: Contents, options: Options) -> Data:
@@ -273,8 +242,7 @@ def _several(contents: Contents, options: Options) -> Data:
             notes.append(
                 f"Train has no row labelled {listing}, but {name} has: these labels are left out."
             )
-    data = Data("labels", _dataset(splits), labels, contents.columns, notes, contents.preview)
-    _note_odd(data, joined)
+    data = _made(contents, splits, labels)
     lacking = [label for label, n in class_counts(data)["test"].items() if not n]
     if lacking:
         most = 100 * (1 - len(lacking) / len(labels))
@@ -285,22 +253,23 @@ def _several(contents: Contents, options: Options) -> Data:
     return data
 
 
-def _dataset(splits: Mapping[str, list[dict[str, Any]]]) -> DatasetDict:
-    return DatasetDict({name: Dataset.from_list(part) for name, part in splits.items()})
-
-
-def _note_odd(data: Data, key: Callable[[dict[str, Any]], str]) -> None:
-    """Duplicates, rows in two splits, labels that one split lacks."""
-    texts = {name: [key(row) for row in data.splits[name]] for name in SPLITS}
+def _made(
+    contents: Contents, splits: Mapping[str, list[dict[str, Any]]], labels: list[str], **more: Any
+) -> Data:
+    """The data, with notes on duplicates, rows in two splits, labels that one split lacks."""
+    made = DatasetDict({name: Dataset.from_list(part) for name, part in splits.items()})
+    told = contents.columns, contents.notes, contents.preview
+    data = Data(contents.task, made, labels, *told, **more)
+    texts = {name: [joined(row) for row in data.splits[name]] for name in SPLITS}
     twice = len(texts["train"]) - len(set(texts["train"]))
     if twice:
         data.notes.append(f"{twice:,} of {len(texts['train']):,} rows of train are duplicates.")
     if twice and data.task != "tagging":
         column = "labels" if data.task == "labels" else "label"
-        labels: dict[str, set[str]] = {}
+        labels_of: dict[str, set[str]] = {}
         for text, label in zip(texts["train"], data.splits["train"][column], strict=True):
-            labels.setdefault(text, set()).add(str(label))
-        torn = sum(len(labels[text]) > 1 for text in texts["train"])
+            labels_of.setdefault(text, set()).add(str(label))
+        torn = sum(len(labels_of[text]) > 1 for text in texts["train"])
         if torn:
             data.notes.append(
                 f"{torn:,} rows of train contradict others: the same text has other labels."
@@ -319,6 +288,7 @@ def _note_odd(data: Data, key: Callable[[dict[str, Any]], str]) -> None:
         if lacking:
             listing = ", ".join(map(repr, lacking[:8])) + (" and others" if lacking[8:] else "")
             data.notes.append(f"{name} has no row labelled {listing}.")
+    return data
 
 
 def class_counts(data: Data) -> dict[str, dict[str, int]]:

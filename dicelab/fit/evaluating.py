@@ -13,10 +13,11 @@ from datasets import Dataset, DatasetDict
 from dicelab.corpora.cells import Asked
 from dicelab.corpora.containers.folders import read_splits
 from dicelab.corpora.files import read_source
+from dicelab.corpora.registry import SPLITS
 from dicelab.fit.data import Data
 from dicelab.fit.options import Options
 from dicelab.fit.predicting import Model
-from dicelab.fit.problems import Tagging, problem_of
+from dicelab.fit.problems import problem_of
 from dicelab.metrics.intervals import Interval, interval
 
 
@@ -60,27 +61,24 @@ def evaluate(
         say(line)
     rows = contents.rows.get("test") or [row for part in contents.rows.values() for row in part]
     labels = list(model.labels)
-    held = sorted({x for row in rows for x in _labels_of(row)} - set(labels))
-    if held:
-        say(f"The model does not know {', '.join(map(repr, held))}: these are errors.")
+    unknown = sorted({x for row in rows for x in _labels_of(row)} - set(labels))
+    if unknown:
+        say(f"The model does not know {', '.join(map(repr, unknown))}: these are errors.")
     if info["task"] == "labels":
         rows = [
             {"sentence": row["sentence"], "labels": [int(x in row["label"]) for x in labels]}
             for row in rows
         ]
     elif info["task"] != "tagging":
-        number = {label: place for place, label in enumerate([*labels, *held])}
+        number = {label: place for place, label in enumerate([*labels, *unknown])}
         rows = [{**row, "label": number[row["label"]]} for row in rows]
     split = Dataset.from_list(rows)
-    unseen = [] if info["task"] in ("tagging", "labels") else held
-    background = info.get("background", "O")
-    data = Data(
-        info["task"], DatasetDict(dict.fromkeys(("train", "validation", "test"), split)), labels,
-        contents.columns, unseen=unseen, background=background,
-    )  # fmt: skip
-    told = {key: info.get("goal", {}).get(key) for key in ("metric", "positive")}
-    problem = problem_of(data, Options(source=str(path), **told))
-    p, decisions = _decided(model, problem, split)
+    splits = DatasetDict(dict.fromkeys(SPLITS, split))
+    more: dict[str, Any] = {"unseen": unknown, "background": info.get("background", "O")}
+    data = Data(info["task"], splits, labels, contents.columns, **more)
+    goal_asked = {key: info.get("goal", {}).get(key) for key in ("metric", "positive")}
+    problem = problem_of(data, Options(source=str(path), **goal_asked))
+    decisions, p = model.decided(problem.rows(split))
     counts = problem.counts(split, decisions)
     total, goal = counts.sum(0), problem.goal
     focus = goal.focused(total)
@@ -89,10 +87,10 @@ def evaluate(
         f"{goal.metric_name} {score} on {len(split):,} rows with {int(focus.actual):,} positives; "
         f"precision {told['precision']:.1f}, recall {told['recall']:.1f}."
     )
-    for place, kind in enumerate(problem.scored_classes if len(total.actual) > 2 else ()):
+    for place, name in enumerate(problem.scored_classes if len(total.actual) > 2 else ()):
         of = total[place].percent()
         say(
-            f"  {kind}: F1 {of['f1']:.1f}, precision {of['precision']:.1f}, recall "
+            f"  {name}: F1 {of['f1']:.1f}, precision {of['precision']:.1f}, recall "
             f"{of['recall']:.1f}; {int(total.actual[place]):,} rows"
         )
     said, right = problem.decision_texts(decisions, split), problem.gold_texts(split)
@@ -110,18 +108,3 @@ def _labels_of(row: dict[str, Any]) -> list[str]:
     if "tags" in row:
         return list(row["tags"])
     return row["label"] if isinstance(row["label"], list) else [row["label"]]
-
-
-def _decided(model: Model, problem: Any, split: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """The calibrated probabilities of a model, and its decisions, as the problem counts them."""
-    if isinstance(problem, Tagging):
-        tagged = model.tagged(split["tokens"][:])
-        place = {tag: number for number, tag in enumerate(problem.tags)}
-        decisions = np.array([place[tag] for row in tagged for tag, _ in row])
-        p = np.zeros((len(decisions), len(problem.tags)))
-        p[np.arange(len(decisions)), decisions] = [p for row in tagged for _, p in row]
-        return p, decisions
-    columns = [split[name][:] for name in problem.text_columns]
-    logits = model.logits(*columns)
-    p = model.predict_proba(columns[0] if len(columns) == 1 else list(zip(*columns, strict=True)))
-    return p, logits > 0 if problem.data.task == "labels" else logits.argmax(-1)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import abc
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
@@ -32,6 +33,7 @@ USUAL: dict[str, Any] = {"sublinear_tf": True, "dtype": np.float32}
 Columns = Sequence[Sequence[str]]  # one column of texts, or the two of pairs
 
 
+@dataclass
 class Words:
     """TF-IDF of words, pairs of words and sequences of two to five characters.
 
@@ -41,10 +43,8 @@ class Words:
         vectorizers: fitted ones, by kind.
     """
 
-    name = "words"
-
-    def __init__(self, vectorizers: dict[str, TfidfVectorizer]) -> None:
-        self.vectorizers = vectorizers
+    name: ClassVar[str] = "words"
+    vectorizers: dict[str, TfidfVectorizer]
 
     @classmethod
     def of(cls, columns: Columns) -> Words:
@@ -97,6 +97,7 @@ class Words:
         return cls(vectorizers)
 
 
+@dataclass
 class Frozen(abc.ABC):
     """Vectors of a frozen encoder's hidden states.
 
@@ -111,21 +112,12 @@ class Frozen(abc.ABC):
         scale: what vectors are divided by.
     """
 
-    name: str
-
-    def __init__(
-        self,
-        model: Any,
-        tokenizer: PreTrainedTokenizerBase,
-        max_length: int,
-        shift: np.ndarray | None = None,
-        scale: float = 1.0,
-    ) -> None:
-        self.model = model
-        self.tokenizer = tokenizer
-        self.max_length = max_length
-        self.shift = shift
-        self.scale = scale
+    name: ClassVar[str]
+    model: Any
+    tokenizer: PreTrainedTokenizerBase
+    max_length: int
+    shift: np.ndarray | None = None
+    scale: float = 1.0
 
     @classmethod
     def of_encoder(
@@ -172,19 +164,20 @@ class Frozen(abc.ABC):
             )
             yield from zip(batch.tolist(), hidden, strict=True)
 
-    def fit(self, plain: np.ndarray) -> None:
-        """Take shift and scale from vectors of training rows."""
+    def fit(self, rows: Any) -> np.ndarray:
+        """Take shift and scale from training rows; their vectors, as of a call."""
+        plain = self.plain(rows)
         self.shift = plain.mean(0)
         self.scale = float(np.sqrt(plain.var(0).sum())) or 1.0
-
-    def scaled(self, plain: np.ndarray) -> np.ndarray:
-        """Plain vectors with the shift and the scale applied."""
-        assert self.shift is not None
-        return np.asarray((plain - self.shift) / self.scale, dtype=np.float32)
+        return self._scaled(plain)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Vectors of rows. Shape ``[vectors, features]``."""
-        return self.scaled(self.plain(rows))
+        return self._scaled(self.plain(rows))
+
+    def _scaled(self, plain: np.ndarray) -> np.ndarray:
+        assert self.shift is not None
+        return np.asarray((plain - self.shift) / self.scale, dtype=np.float32)
 
     def save(self, folder: Path, *, encoder: bool = True) -> None:
         """Write the encoder to ``encoder/``, if wanted, and the scale to ``NAME.safetensors``."""
@@ -238,8 +231,9 @@ class Embeddings(Frozen):
         return sum(bool(encoding.overflowing) for encoding in encoded.encodings)
 
     def _means(self, texts: list[str]) -> np.ndarray:
-        encoded = self.tokenizer(texts, truncation=True, max_length=self.max_length)
-        rows = [{name: encoded[name][i] for name in encoded} for i in range(len(texts))]
+        from dicelab.tasks.outputs import rows_of
+
+        rows = rows_of(self.tokenizer(texts, truncation=True, max_length=self.max_length))
         means: list[Any] = [None] * len(rows)
         for place, values in self.states(rows):
             means[place] = values[: len(rows[place]["input_ids"])].mean(0)

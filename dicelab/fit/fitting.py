@@ -1,6 +1,6 @@
 """A fit by steps.
 
-Read, floors, linear, plan, search, finals, choose, refit, keep, report.
+Read, baselines, linear, plan, search, finals, choose, refit, keep, report.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -18,45 +18,24 @@ import datasets
 import numpy as np
 
 from dicelab.fit import candidates, choosing
-from dicelab.fit.candidates import Candidate
+from dicelab.fit import plan as planning
+from dicelab.fit.baselines import baselines
 from dicelab.fit.data import Data
-from dicelab.fit.floors import floors
 from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.keeping import copy, keep, keep_linear
+from dicelab.fit.linear import Candidate
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.page import write, write_predictions
-from dicelab.fit.plan import (
-    FOR_SEEN_RUNS,
-    NO_PLAN,
-    NoTime,
-    Plan,
-    allowed_minutes,
-    minutes,
-    passes,
-    plan,
-    probe,
-    rates_for,
-    worth_refit,
-)
+from dicelab.fit.plan import Plan
 from dicelab.fit.predicting import Model, cost
 from dicelab.fit.problems import Problem, Tagging
 from dicelab.fit.result import NAMES, Arm, FitResult
 from dicelab.fit.state import State
-from dicelab.fit.training import (
-    Run,
-    RunResult,
-    best_pass,
-    drop_models,
-    refit,
-    refit_folder,
-    run,
-)
+from dicelab.fit.training import Run, RunResult, best_pass, drop_models, refit, refit_folder, run
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import difference, interval
 from dicelab.training.callbacks import Aim
-from dicelab.training.trainer import device_of, threads_of_torch
-
-FOLDS = 5  # of the cross-validation; equal texts are in one
+from dicelab.training.trainer import threads_of_torch
 
 
 class Fit:
@@ -100,17 +79,7 @@ class Fit:
     @cached_property
     def result(self) -> FitResult:
         """What was found so far."""
-        i = self.inputs
-        return FitResult(
-            self.options,
-            i.data,
-            i.problem,
-            i.encoder,
-            i.max_length,
-            i.cut,
-            notes=list(i.notes),
-            chapter=self.chapter,
-        )
+        return FitResult(options=self.options, chapter=self.chapter, **vars(self.inputs))
 
     @property
     def problem(self) -> Problem:
@@ -123,10 +92,10 @@ class Fit:
         """Read the data, take the encoder, encode."""
         return self.result.data
 
-    def floors(self) -> dict[str, Counts]:
+    def baselines(self) -> dict[str, Counts]:
         """Test counts of answers that need no encoder."""
-        self.result.floors = floors(self.problem)
-        return self.result.floors
+        self.result.baselines = baselines(self.problem)
+        return self.result.baselines
 
     def linear(self) -> dict[str, Candidate]:
         """The models of the first minute; the one that is kept so far is in ``model/``.
@@ -137,40 +106,33 @@ class Fit:
         """
         if not self.options.linear:
             return {}
-        folder = self.folder / "linear"
-        settings: dict[str, Any] = {
-            "seed": self.options.seed,
-            "device": str(device_of(self.options.device)),
-            "seconds": self._seconds_for_linear(),
-            "note": self._note,
-        }
-        linear_models = (
-            candidates.taggers(self.inputs, **settings)
-            if isinstance(self.problem, Tagging)
-            else candidates.candidates(self.inputs, folds=FOLDS, **settings)
-        )
-        for candidate in linear_models:
-            self._add(candidate, folder)
+        seconds = None
+        if self.options.steps is None:
+            whole = 60 * planning.allowed_minutes(self.options)
+            seconds = min(0.85 * whole, max(120, 0.25 * whole)) - self.spent()
+        for candidate in candidates.candidates(self.inputs, self.options, seconds, self._note):
+            self._add(candidate)
         return self.result.candidates
 
-    def _add(self, candidate: Candidate, folder: Path) -> None:
+    def _add(self, candidate: Candidate) -> None:
         """Save a model, say its score, and keep it for now where no cheaper one is as good."""
-        found = self.result.candidates
+        found, of_linear = self.result.candidates, self.folder / "linear" / "model"
         found[candidate.name] = candidate
         may_be_kept = [made for name, made in found.items() if name not in candidates.PARTS]
         self.result.simple = choosing.simplest(self.problem, may_be_kept)
         best = self.result.simple is candidate
         if best:
-            info = self._info_of_linear(candidate)
-            keep_linear(candidate.model, candidate.bias, folder / "model", info)
+            setting = {"features": candidate.name, "setting": candidate.setting}
+            info = self._info(candidate) | setting
+            keep_linear(candidate.model, candidate.bias, of_linear, info)
         goal = self.problem.goal
         score = interval(self.result.counts_of(candidate), goal)
         line = f"{NAMES[candidate.name]}: test {goal.name} {score}"
         known = self.state.known
         if best and not known.get("kept") and not known.get("finished"):
-            copy(folder / "model", self.folder / "model")
+            copy(of_linear, self.folder / "model")
             line = f"So far the {line}; the model is in {self.folder / 'model'}"
-        self.say(f"{line[0].upper()}{line[1:]}; {minutes(candidate.seconds)}.")
+        self.say(f"{line[0].upper()}{line[1:]}; {planning.minutes(candidate.seconds)}.")
         self._save()
 
     def plan(self) -> Plan:
@@ -184,30 +146,37 @@ class Fit:
         if before is not None and (asked is None or asked <= before.minutes):
             self.result.plan = before
             return before
-        speed, hidden = probe(self.inputs, self.options)
+        speed, hidden = planning.probe(self.inputs, self.options)
         task = self.inputs.data.task
-        rates = self.options.rates or rates_for(self.inputs.encoder, hidden, task)
+        rates = self.options.rates or planning.rates_for(self.inputs.encoder, hidden, task)
         try:
-            planned = plan(self.problem, speed, rates, self.options, spent=self.spent())
-        except NoTime as error:
+            planned = planning.plan(self.problem, speed, rates, self.options, spent=self.spent())
+        except planning.NoTime as error:
             if not self.result.candidates:
                 raise
             self._note(f"There is no time for fine-tuning, which needs --minutes {error.need}.")
-            self.result.plan = replace(NO_PLAN, speed=speed, minutes=asked or 0.0)
+            no_plan = replace(planning.NO_PLAN, speed=speed, least=error.need)
+            self.result.plan = replace(no_plan, minutes=asked or 0.0)
             return self.result.plan
         if planned.arms != self.options.arms:
             self._note(
                 "There is time for one loss, cross entropy. More --minutes would compare class "
                 "weights and dice loss with it."
             )
-        self._check_space(planned)
+        need = (len(planned.arms) + 9) * speed.size
+        free = shutil.disk_usage(self.folder).free
+        if free < need:
+            raise FitError(
+                f"{self.folder}: expected {need / 1e6:,.0f} MB of free disk for the models under "
+                f"way, found {free / 1e6:,.0f} MB"
+            )
         if before is not None:
             if (before.steps, before.epochs) != (planned.steps, planned.epochs):
                 shutil.rmtree(self.folder / "runs", ignore_errors=True)
                 self._note("There is more time than before: longer runs replace earlier ones.")
             else:
                 planned = replace(planned, speed=before.speed)
-        self._save(plan=planned.to_json())
+        self._save(plan=asdict(planned))
         self.result.plan = planned
         return planned
 
@@ -217,15 +186,15 @@ class Fit:
         searched.clear()
         self.number = 0
         for rate in planned.rates:
-            enough = self._time_for(len(planned.arms))
-            if searched and not enough and not self._begun(rate):
+            specs = [Run(arm, rate, planned.seeds[0]) for arm in planned.arms]
+            begun = any((self.folder / "runs" / spec.name).exists() for spec in specs)
+            if searched and not begun and not self._time_for(len(specs)):
                 self._note(f"The time did not suffice to search the learning rate {rate:g}.")
                 continue
-            for arm in planned.arms:
-                spec = Run(arm, rate, planned.seeds[0])
+            for spec in specs:
                 waits = searched and rate == planned.rates[0] and not self._finished(spec)
                 if waits and not self._time_for(1):
-                    self._note(f"The time did not suffice for {NAMES.get(arm, arm)}.")
+                    self._note(f"The time did not suffice for {NAMES.get(spec.arm, spec.arm)}.")
                     continue
                 searched.append(self._run(spec))
         self.result.best = {
@@ -251,13 +220,12 @@ class Fit:
             for arm, spec in zip(order, of_seed, strict=True):
                 result.arms[arm].runs.append(self._run(spec))
         for of_arm in result.arms.values():
-            for outcome in of_arm.runs:
-                scores, bias = self._test(outcome), outcome.bias
-                of_arm.counts.append(result.test_counts(scores, bias))
-                of_arm.argmax.append(result.test_counts(scores, bias, argmax=True))
+            for made in map(self._candidate, of_arm.runs):
+                of_arm.counts.append(result.counts_of(made))
+                of_arm.argmax.append(result.counts_of(made, argmax=True))
         result.chosen = max(result.arms, key=lambda arm: result.arms[arm].validation)
         result.run = max(result.arms[result.chosen].runs, key=lambda outcome: outcome.value)
-        result.run_test = self._test(result.run)
+        result.fine_tuned = self._candidate(result.run)
         drop_models([d for arm in result.arms.values() for d in arm.runs if d is not result.run])
         return result.arms
 
@@ -274,8 +242,8 @@ class Fit:
         if best is None:
             return result.model_name
         runs = result.arms[result.chosen].runs if result.chosen is not None else []
-        if result.run is not None and result.run_test is not None:
-            result.mean = choosing.mean_of(self.problem, best, result.run, result.run_test)
+        if result.fine_tuned is not None:
+            result.mean = choosing.mean_of(self.problem, best, result.fine_tuned)
         value, made = self.problem.goal.value, list(result.candidates.values())
         counts = choosing.counts_on_validation(self.problem, made, best, result.chosen, runs)
         result.compared = {
@@ -306,7 +274,8 @@ class Fit:
             Whether the second model is kept.
         """
         result, before = self.result, self.result.run
-        if before is None or result.linear_alone or not worth_refit(self.problem, self.options):
+        worth = planning.worth_refit(self.problem, self.options)
+        if before is None or result.linear_alone or not worth:
             return False
         if not result.plan.refit:
             self._note("There was no time to train again on train and validation.")
@@ -329,7 +298,7 @@ class Fit:
         with threads_of_torch(result.plan.speed.threads):
             again = refit(before, self.inputs, result.plan, self.options)
         if new:
-            self.say(f"{before.run}: trained again, {minutes(time.monotonic() - started)}")
+            self.say(f"{before.run}: trained again, {planning.minutes(time.monotonic() - started)}")
         scores = [self._decided_again(run) for run in (again, before)]
         if scores[0] < scores[1]:
             self._note(
@@ -339,12 +308,11 @@ class Fit:
             drop_models([again])
             return False
         drop_models([before])
-        result.run, result.run_test, result.refitted = again, self._test(again), True
-        best = result.simple
-        if best is not None and result.mean is not None:
-            mean = replace(result.mean, test=choosing.mean_scores(best.test, result.run_test))
-            result.winner = mean if result.winner is not None else None
-            result.mean = mean
+        result.run, result.fine_tuned, result.refitted = again, self._candidate(again), True
+        if result.simple is not None and result.mean is not None:
+            test = (result.simple.test + result.fine_tuned.test) / 2
+            result.mean = replace(result.mean, test=test)
+            result.winner = result.mean if result.winner is not None else None
         self._save()
         return True
 
@@ -354,37 +322,36 @@ class Fit:
         if result.winner is None or best is None:
             split = self.problem.splits["validation"]
             return self.problem.value(run.learned, run.bias, split)
-        learned = replace(run, validation=run.learned)
-        both = choosing.mean_on_validation(best, learned)
+        both = choosing.mean_on_validation(best, run.learned)
         return self.problem.value(both, result.winner.bias, result.winner.pool.rows)
 
     def keep(self) -> Path:
         """Save the model, its threshold folded in, and the predictions on the test split."""
         result, folder = self.result, self.folder / "model"
         write_predictions(result)
+        simple, of_linear = result.simple, self.folder / "linear" / "model"
         if result.linear_alone:
-            copy(self.folder / "linear" / "model", folder)
+            copy(of_linear, folder)
         elif result.run is not None and (result.run.folder / "model").is_dir():
-            validation = self.problem.splits["validation"]
-            info = {
-                **self._info(result.run.validation, validation),
-                "loss": result.chosen,
-                "rate": result.run.run.rate,
-                "seed": result.run.run.seed,
-            }
+            spec = result.run.run
+            of_run = {"loss": result.chosen, "rate": spec.rate, "seed": spec.seed}
+            info = {**self._info(result.kept), **of_run}
             model, tokenizer = result.run.model(self.problem), self.inputs.tokenizer
             linear = None
-            if result.winner is not None:
-                info |= self._info_of_mean(result.winner)
-                linear = self.folder / "linear" / "model"
+            if result.winner is not None and simple is not None:
+                linear = of_linear
+                # Each part has its own threshold in it.
+                offset = result.bias - (simple.bias + result.run.bias) / 2
+                info |= {"features": simple.name, "bias": result.bias.tolist()}
+                info["offset"] = offset.tolist()
             keep(model, tokenizer, result.run.bias, folder, info, linear)
-        rows = self._rows_to_time()
+        test = self.inputs.data.splits["test"]
+        rows = self.problem.rows(test.select(range(min(100, len(test)))))
         result.model = Model(folder, self.options.device)
         result.cost = {result.model_name: cost(result.model, folder, rows)}
-        simple, of_linear = result.simple, self.folder / "linear" / "model"
         if simple is not None and not result.linear_alone:
-            model_of_linear = Model(of_linear, self.options.device)
-            result.cost[simple.name] = cost(model_of_linear, of_linear, rows)
+            model = Model(of_linear, self.options.device)
+            result.cost[simple.name] = cost(model, of_linear, rows)
         self._save(kept=result.model_name)
         if not result.linear_alone and result.run is not None:
             drop_models([result.run])
@@ -399,60 +366,29 @@ class Fit:
 
     # -- what they need ---------------------------------------------------------------------
 
-    def _rows_to_time(self) -> list[Any]:
-        """Some rows of test, as the kept model takes them."""
-        test = self.inputs.data.splits["test"]
-        test = test.select(range(min(100, len(test))))
-        if isinstance(self.problem, Tagging):
-            return list(test["tokens"][:])
-        columns = [test[name][:] for name in self.problem.text_columns]
-        return list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
-
     def spent(self) -> float:
         """Seconds since the fit began, without those when it stood still."""
         return self.state.seconds + time.monotonic() - self.began
 
-    def _info(self, scores: np.ndarray, rows: Any) -> dict[str, Any]:
-        """What ``predict`` needs to know of a model that decides by such scores of some rows."""
-        problem = self.problem
+    def _info(self, kept: Candidate) -> dict[str, Any]:
+        problem, data = self.problem, self.inputs.data
         return {
-            "task": self.inputs.data.task,
+            "task": data.task,
             "labels": problem.labels,
-            "columns": self.inputs.data.columns,
+            "columns": data.columns,
             "max_length": self.inputs.max_length,
             "metric": problem.goal.name,
             "goal": {"metric": self.options.metric, "positive": self.options.positive},
-            "background": self.inputs.data.background,
+            "background": data.background,
             "encoder": Path(self.inputs.encoder).name,
-            "calibration": problem.calibration(scores, rows),
+            "calibration": problem.calibration(kept.scores, kept.pool.rows),
             "valid": isinstance(problem, Tagging) and problem.entities,
         }
 
-    def _info_of_linear(self, candidate: Candidate) -> dict[str, Any]:
-        info = self._info(candidate.scores, candidate.pool.rows)
-        return {**info, "features": candidate.name, "setting": candidate.setting}
-
-    def _info_of_mean(self, mean: Candidate) -> dict[str, Any]:
-        """What differs from a fine-tuned model: each part has its own threshold in it."""
-        part, run = self.result.simple, self.result.run
-        assert part is not None
-        assert run is not None
-        return {
-            "features": part.name,
-            "bias": [float(b) for b in mean.bias],
-            "offset": [float(b) for b in mean.bias - (part.bias + run.bias) / 2],
-            "calibration": self.problem.calibration(mean.scores, mean.pool.rows),
-        }
-
-    def _seconds_for_linear(self) -> float | None:
-        if self.options.steps is not None:
-            return None
-        whole = 60 * allowed_minutes(self.options)
-        return min(0.85 * whole, max(120, 0.25 * whole)) - self.spent()
-
-    def _test(self, outcome: RunResult) -> np.ndarray:
+    def _candidate(self, outcome: RunResult) -> Candidate:
         with threads_of_torch(self.result.plan.speed.threads):
-            return outcome.test(self.inputs, self.options.device)
+            test = outcome.test(self.inputs, self.options.device)
+        return choosing.of_run(self.problem, outcome, test)
 
     def _run(self, spec: Run) -> RunResult:
         """Train a run, or read it, and say how it went."""
@@ -480,7 +416,7 @@ class Fit:
             further = max(0, planned.runs - self.number) + planned.refit
             left = further * (self.seconds_of_run or seconds)
             end = datetime.now() + timedelta(seconds=left)
-            line += f"; {minutes(seconds)}, all done about {end:%H:%M}"
+            line += f"; {planning.minutes(seconds)}, all done about {end:%H:%M}"
         self.say(line)
         return outcome
 
@@ -501,13 +437,13 @@ class Fit:
             spent, seen = self.spent(), max(1, done - before[0])
             each = (spent - began + between) / seen  # the last pass is still to be scored
             slower = max(1.0, each / (a_pass * step + between))
-            left = FOR_SEEN_RUNS * 60 * planned.minutes - spent - slower * self._after_runs
-            number, both = passes(planned, done, each, left, more)
+            left = planning.FOR_SEEN_RUNS * 60 * planned.minutes - spent - slower * self._after_runs
+            number, both = planning.passes(planned, done, each, left, more)
             if seen == 1:
                 again = ", then again on all rows" if both else ""
                 self.say(
-                    f"A pass takes {minutes(each)}: up to {number} of them, while validation "
-                    f"rises{again}."
+                    f"A pass takes {planning.minutes(each)}: up to {number} of them, while "
+                    f"validation rises{again}."
                 )
             return number
 
@@ -515,12 +451,6 @@ class Fit:
 
     def _finished(self, spec: Run) -> bool:
         return (self.folder / "runs" / spec.name / "run.json").exists()
-
-    def _begun(self, rate: float) -> bool:
-        planned, folder = self.result.plan, self.folder / "runs"
-        return any(
-            (folder / Run(arm, rate, planned.seeds[0]).name).exists() for arm in planned.arms
-        )
 
     def _time_for(self, runs: float) -> bool:
         """Whether so many more runs end within a tenth of the time there is."""
@@ -541,15 +471,6 @@ class Fit:
 
     def _used_up(self) -> bool:
         return self.options.steps is None and self.spent() > 60 * self.result.plan.minutes
-
-    def _check_space(self, planned: Plan) -> None:
-        need = (len(planned.arms) + 9) * planned.speed.size
-        free = shutil.disk_usage(self.folder).free
-        if free < need:
-            raise FitError(
-                f"{self.folder}: expected {need / 1e6:,.0f} MB of free disk for the models under "
-                f"way, found {free / 1e6:,.0f} MB"
-            )
 
     def _note(self, text: str) -> None:
         self.result.notes.append(text)

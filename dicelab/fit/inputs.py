@@ -18,7 +18,7 @@ from dicelab.training.encoders import MINILM, TINY, has_minilm, load_tokenizer
 LONGEST = 256  # sub-words that are taken unasked
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Inputs:
     """Data that are read and encoded.
 
@@ -29,7 +29,7 @@ class Inputs:
         tokenizer: its tokenizer.
         max_length: sub-words in a row.
         cut: words or rows that were cut, by split.
-        notes: sentences about the encoder.
+        notes: sentences about the encoder, and about what was left out.
     """
 
     data: Data
@@ -50,7 +50,7 @@ def prepare(options: Options) -> Inputs:
     """
     data = reading.read(options)
     problem = problem_of(data, options)
-    texts = problem.texts()
+    texts = problem.row_texts(data.splits["train"])
     encoder, notes = _usual_encoder(texts, options)
     tokenizer = load_tokenizer(encoder, texts, max_length=512)
     max_length = _length(texts, tokenizer, data.task, options)
@@ -61,7 +61,6 @@ def prepare(options: Options) -> Inputs:
 
 
 def _usual_encoder(texts: list[str], options: Options) -> tuple[str, list[str]]:
-    """The encoder's name, and what is to be said of it."""
     if options.encoder is not None:
         return options.encoder, []
     chinese = sum("\u3400" <= sign <= "\u9fff" for text in texts[:200] for sign in text)

@@ -26,7 +26,7 @@ def keep(
     folder: Path,
     info: Mapping[str, Any],
     linear: Path | None = None,
-) -> Path:
+) -> None:
     """Save a fine-tuned model with its decision folded in. The folder appears in one step.
 
     Args:
@@ -49,10 +49,9 @@ def keep(
             copy(linear, whole / LINEAR)
             info = {**info, "kind": "mean"}
         _write_info(whole, info, bias)
-    return folder
 
 
-def keep_linear(model: Any, bias: np.ndarray, folder: Path, info: Mapping[str, Any]) -> Path:
+def keep_linear(model: Any, bias: np.ndarray, folder: Path, info: Mapping[str, Any]) -> None:
     """Save a linear model with its decision. The folder appears in one step.
 
     Args:
@@ -65,10 +64,9 @@ def keep_linear(model: Any, bias: np.ndarray, folder: Path, info: Mapping[str, A
     with replaced(folder) as whole:
         model.shifted(bias).save(whole)
         _write_info(whole, {**info, "kind": "linear"}, bias)
-    return folder
 
 
-def copy(source: Path, folder: Path) -> Path:
+def copy(source: Path, folder: Path) -> None:
     """Put a kept model into another folder, in one step; an older one there is replaced."""
 
     def link(old: str, new: str) -> None:
@@ -79,7 +77,6 @@ def copy(source: Path, folder: Path) -> Path:
 
     with replaced(folder) as whole:
         shutil.copytree(source, whole, copy_function=link, dirs_exist_ok=True)
-    return folder
 
 
 def _write_info(folder: Path, info: Mapping[str, Any], bias: np.ndarray) -> None:

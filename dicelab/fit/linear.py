@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
-from scipy.sparse import csr_matrix, hstack, issparse
+from scipy.sparse import csr_matrix, hstack
 
 from dicelab.fit.features import Columns
 
@@ -35,12 +35,6 @@ GRID = (
     (0.1, None),
 )
 WEIGHTS = "linear.safetensors"
-#: Where features are, by name; a kept model imports those that it has.
-FEATURES = {
-    "words": "features.Words",
-    "embeddings": "features.Embeddings",
-    "states": "tagger.States",
-}
 NEVER = -1e4  # the logit of a class that no training row has
 
 
@@ -67,7 +61,9 @@ class Linear:
         Returns:
             Shape ``[rows, labels]``, or ``[words, labels]``, float32.
         """
-        return self.of_vectors(joined([feature(columns) for feature in self.features]))
+        parts = [feature(columns) for feature in self.features]
+        several = len(parts) > 1
+        return self.of_vectors(hstack([*map(csr_matrix, parts)]).tocsr() if several else parts[0])
 
     def of_vectors(self, vectors: Any) -> np.ndarray:
         """The same of vectors."""
@@ -91,19 +87,13 @@ class Linear:
     @classmethod
     def load(cls, folder: Path, features: str, device: str) -> Linear:
         """Read what :meth:`save` wrote; ``features`` names the parts, joined by ``+``."""
-        parts = []
-        for name in features.split("+"):
-            module, _, kind = FEATURES[name].partition(".")
-            parts.append(getattr(import_module(f"dicelab.fit.{module}"), kind).load(folder, device))
+        from dicelab.fit import features as of_texts
+        from dicelab.fit.tagger import States
+
+        kinds = {kind.name: kind for kind in (of_texts.Words, of_texts.Embeddings, States)}
+        parts = [kinds[name].load(folder, device) for name in features.split("+")]
         arrays = load_file(folder / WEIGHTS)
         return cls(parts, arrays["coef"], arrays["intercept"])
-
-
-def joined(parts: Sequence[Any]) -> Any:
-    """Vectors side by side; sparse where a part is."""
-    if len(parts) == 1:
-        return parts[0]
-    return hstack([part if issparse(part) else csr_matrix(part) for part in parts]).tocsr()
 
 
 @dataclass(frozen=True)
@@ -165,32 +155,47 @@ class Pool:
                 fold[held] = place
         return cls(rows, gold, number, fold)
 
-    def part(self, most: int, seed: int) -> tuple[np.ndarray, Pool]:
-        """The places of at most so many rows, drawn with a seed, and the pool of these rows."""
-        drawn = np.sort(np.random.default_rng(seed).permutation(len(self.gold))[:most])
-        arrays = (array[drawn] for array in (self.gold, self.validation, self.folds))
-        return drawn, Pool(self.rows.select(drawn), *arrays)
+    @classmethod
+    def of_one_fold(cls, rows: Dataset, gold: np.ndarray) -> Pool:
+        """The rows of validation, or their words, by which a model of train is chosen."""
+        return cls(rows, gold, np.arange(len(gold)), np.zeros(len(gold), dtype=np.int64))
+
+    def places(self, numbers: np.ndarray) -> np.ndarray:
+        """Where rows are, by their numbers in validation."""
+        order = np.argsort(self.validation)
+        return order[np.searchsorted(self.validation, numbers, sorter=order)]
+
+    def select(self, places: np.ndarray) -> Pool:
+        """The pool of some of the rows."""
+        arrays = (array[places] for array in (self.gold, self.validation, self.folds))
+        return Pool(self.rows.select(places), *arrays)
 
 
 @dataclass(frozen=True)
-class Searched:
-    """What cross-validation chose.
+class Candidate:
+    """What may be kept: a model of the first minute, a fine-tuned one, or the mean of both.
 
     Attributes:
-        model: trained on the whole pool.
-        penalty: scikit-learn's ``C``.
-        weight: its ``class_weight``.
-        scores: out-of-fold, in the order of the pool, shape ``[rows, labels]``.
+        name: one of ``NAMES``, a loss, or ``"mean"``.
+        pool: the rows that it was chosen by, and which it did not learn from, or out of fold.
+        scores: its scores of these rows, shape ``[rows, labels]``.
         bias: the decision that is best for these scores.
-        value: the goal's score with this decision.
+        value: the goal's score of these rows with this decision.
+        test: scores of the test split by the model that is trained on the whole pool.
+        setting: penalties and class weight.
+        seconds: that it took.
+        model: a :class:`Linear` or a :class:`Crf`; what is fine-tuned is not held here.
     """
 
-    model: Linear
-    penalty: float
-    weight: str | None
+    name: str
+    pool: Pool
     scores: np.ndarray
     bias: np.ndarray
     value: float
+    test: np.ndarray
+    setting: dict[str, Any]
+    seconds: float
+    model: Any = None
 
 
 def outputs(problem: Problem) -> int:
@@ -198,16 +203,17 @@ def outputs(problem: Problem) -> int:
     return 1 if problem.data.binary else len(problem.labels)
 
 
-def search(problem: Problem, pool: Pool, features: Sequence[Any], vectors: Any) -> Searched:
+def search(problem: Problem, pool: Pool, feature: Any, vectors: Any, test: Any) -> Candidate:
     """Choose penalty and class weight by out-of-fold scores, then train on all rows of a pool.
 
     Args:
         problem: for the decision and the goal.
         pool: the rows.
-        features: what made the vectors.
+        feature: what made the vectors.
         vectors: those of the pool's rows.
+        test: those of the test split.
     """
-    work = len(pool.gold) * outputs(problem)
+    started, work = time.monotonic(), len(pool.gold) * outputs(problem)
     best: Any = None
     for penalty, weight in GRID[: max(1, SEARCHED // work)]:
         scores = np.zeros((len(pool.gold), len(problem.labels)), dtype=np.float32)
@@ -215,13 +221,14 @@ def search(problem: Problem, pool: Pool, features: Sequence[Any], vectors: Any) 
             held = pool.folds == fold
             fitted = trained(problem, vectors[~held], pool.gold[~held], penalty, weight)
             scores[held] = Linear((), *fitted).of_vectors(vectors[held])
-        bias = problem.tuned(scores, pool.rows)
-        value = problem.value(scores, bias, pool.rows)
+        bias, value = problem.best_decision(scores, pool.rows)
         if best is None or value > best[-1]:
             best = penalty, weight, scores, bias, value
     penalty, weight, scores, bias, value = best
-    model = Linear(features, *trained(problem, vectors, pool.gold, penalty, weight))
-    return Searched(model, penalty, weight, scores, bias, value)
+    model = Linear([feature], *trained(problem, vectors, pool.gold, penalty, weight))
+    tested, setting = model.of_vectors(test), {"penalty": penalty, "weight": weight}
+    took = time.monotonic() - started
+    return Candidate(feature.name, pool, scores, bias, value, tested, setting, took, model)
 
 
 def trained(
@@ -232,12 +239,11 @@ def trained(
 
     labels = len(problem.labels)
     coef = np.zeros((labels, vectors.shape[1]), dtype=np.float32)
-    several = gold.ndim == 2
-    intercept = np.full(labels, NEVER if several else 0.0, dtype=np.float32)
+    intercept = np.full(labels, NEVER, dtype=np.float32)
     model = LogisticRegression(C=penalty, class_weight=weight, tol=1e-3, max_iter=300)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few iterations are enough for a threshold that is tuned
-        if several:
+        if gold.ndim == 2:
             for label in range(labels):
                 positive = gold[:, label].astype(int)
                 if positive.all():
@@ -247,16 +253,9 @@ def trained(
                     coef[label], intercept[label] = model.coef_[0], model.intercept_[0]
             return coef, intercept
         held = np.unique(gold)
-        if len(held) == 1:
-            intercept[:] = NEVER
-            intercept[held] = 0.0
-            return coef, intercept
-        model.fit(vectors, gold)
-        if len(held) == 2:
-            intercept[:] = NEVER
-            intercept[held] = 0.0, model.intercept_[0]
-            coef[held[1]] = model.coef_[0]
-        else:
-            intercept[:] = NEVER
-            coef[held], intercept[held] = model.coef_, model.intercept_
+        intercept[held] = 0.0
+        if len(held) > 1:
+            model.fit(vectors, gold)
+            of_classes = held[-len(model.coef_) :]  # of two classes the second alone
+            coef[of_classes], intercept[of_classes] = model.coef_, model.intercept_
     return coef, intercept

@@ -148,17 +148,10 @@ class Options:
     @property
     def asked(self) -> Asked:
         """What the reader of files is to know."""
-        return Asked(
-            task=self.task,
-            text=self.text,
-            text2=self.text2,
-            label=self.label,
-            label_separator=self.label_separator,
-            encoding=self.encoding,
-            delimiter=self.delimiter,
-            header=None if self.header is None else self.header == "yes",
-            skip_bad=self.skip_bad,
-        )
+        names = ("task", "text", "text2", "label", "label_separator", "encoding", "delimiter")
+        header = None if self.header is None else self.header == "yes"
+        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return Asked(header=header, skip_bad=self.skip_bad, **given)
 
     def fixed(self) -> dict[str, Any]:
         """What must not change when a fit goes on: all but where and on which device."""

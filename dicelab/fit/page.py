@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import io
 import math
@@ -12,24 +11,19 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from jinja2 import Environment, Template
+from scipy.special import expit
 from sklearn.metrics import precision_recall_curve
 
 from dicelab import figures
 from dicelab.atomic import atomic, write_json
 from dicelab.fit.data import class_counts
+from dicelab.fit.linear import Candidate
 from dicelab.fit.plan import minutes
 from dicelab.fit.predicting import probability_columns
 from dicelab.fit.problems import Labels, Tagging
-from dicelab.fit.report import (
-    about,
-    by_class,
-    costs,
-    errors,
-    record,
-    source_name,
-    verdict,
-)
+from dicelab.fit.report import about, by_class, costs, errors, record, source_name, verdict
 from dicelab.fit.result import NAMES, FitResult
 from dicelab.fit.training import RunResult
 from dicelab.records.runs import versions
@@ -43,24 +37,14 @@ def write(result: FitResult) -> None:
     write_json(result.folder / "record.json", result.record)
     with atomic(result.report) as path:
         path.write_text(page(result), encoding="utf-8")
-    tagging = result.data.task == "tagging"
-    text = _template("card.jinja").render(
-        task=result.data.task,
-        verdict=result.verdict,
-        percent=result.scores_percent(result.counts()[0]),
-        kept=result.model_name,
-        name=NAMES[result.model_name] if result.winner else "",
-        transformers=result.winner is None,
-        max_length=result.max_length,
-        labels=result.problem.labels,
-    )
-    pipeline = "token-classification" if tagging else "text-classification"
+    percent = result.scores_percent(result.counts()[0])
+    text = _template("card.jinja").render(result=result, percent=percent, names=NAMES)
+    task = "token-classification" if result.data.task == "tagging" else "text-classification"
     library = "transformers" if result.winner is None else "dicebook"
-    card_of(text, pipeline, library).save(result.folder / "model" / "README.md")
+    card_of(text, task, library).save(result.folder / "model" / "README.md")
 
 
 def _template(name: str, *, escaped: bool = False) -> Template:
-    """A template that lies beside this module."""
     environment = Environment(autoescape=escaped)
     environment.filters["told"] = _told
     environment.tests["shown"] = lambda name, rows: any(row[name] != "" for row in rows)
@@ -74,7 +58,7 @@ def _template(name: str, *, escaped: bool = False) -> Template:
 def write_predictions(result: FitResult) -> None:
     """Write what the kept model says of the test split, ``predictions.tsv``."""
     problem, test = result.problem, result.problem.splits["test"]
-    decisions = problem.decide(result.test_scores(), result.bias)
+    decisions = problem.decide(result.kept.test, result.bias)
     columns = {
         "gold": problem.gold_texts(test),
         "predicted": problem.decision_texts(decisions, test),
@@ -83,43 +67,38 @@ def write_predictions(result: FitResult) -> None:
         p = result.probabilities()
         columns |= probability_columns(problem.labels, p, result.data.task)
     columns["text" if result.options.texts else "row"] = result.row_texts()
-    with (
-        atomic(result.folder / "predictions.tsv") as path,
-        path.open("w", encoding="utf-8", newline="") as file,
-    ):
-        writer = csv.writer(file, delimiter="\t", lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+    with atomic(result.folder / "predictions.tsv") as path:
+        pd.DataFrame(columns).to_csv(path, sep="\t", index=False, lineterminator="\n")
 
 
 def page(result: FitResult) -> str:
     """The report as one page of HTML; its words and looks are in ``report.html.jinja``."""
-    arms, chosen, note = _arms(result)
+    rows, kept = _models(result)
     return _template("report.html.jinja", escaped=True).render(
+        result=result,
         source=source_name(result),
-        verdict=result.verdict,
         below="Do not use" in " ".join(result.verdict),
-        arms=arms,
-        chosen=chosen,
-        note=note,
+        models=rows,
+        kept=kept,
         figures=_figures(result),
         classes=_classes(result),
-        errors=_errors(result),
+        errors=errors(result),
         about=[*about(result), costs(result), *result.notes],
         sizes=_sizes(result),
-        how=_how(result),
+        rate=_rate,
+        took=minutes(result.seconds),
+        versions=versions(),
     )
 
 
 def _told(value: Any) -> str:
-    """A cell of a table."""
     if isinstance(value, float):
         return f"{value:.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _arms(result: FitResult) -> tuple[list[dict[str, Any]], int, str]:
-    """A row a model, a loss and a floor; the number of the row that is kept; and a note."""
+def _models(result: FitResult) -> tuple[list[dict[str, Any]], int]:
+    """A row a model, a loss and a floor, and the number of the row that is kept."""
     name, untuned_rule = result.problem.goal.metric_name, result.problem.untuned_rule
     rows: list[dict[str, Any]] = []
     chosen, score = 0, f"test {name}"
@@ -130,11 +109,13 @@ def _arms(result: FitResult) -> tuple[list[dict[str, Any]], int, str]:
             dict.fromkeys(columns, "") | {"": model, score: tuned, untuned_rule: plain} | cells
         )
 
+    def scores_of(made: Candidate) -> list[float]:
+        return [result.score_of(result.counts_of(made, argmax=plain)) for plain in (False, True)]
+
     for key, made in result.without_arms().items():
         if made is result.winner:
             chosen = len(rows)
-        both = (result.score_of(result.counts_of(made, argmax=plain)) for plain in (False, True))
-        add(NAMES[key], *both, validation=result.compared.get(key, ""))
+        add(NAMES[key], *scores_of(made), validation=result.compared.get(key, ""))
     for arm, finals in result.arms.items():
         if result.winner is None and arm == result.chosen:
             chosen = len(rows)
@@ -147,28 +128,18 @@ def _arms(result: FitResult) -> tuple[list[dict[str, Any]], int, str]:
             seeds=" ".join(f"{s:.1f}" for s in scores) if len(scores) > 1 else "",
             rate=_rate(finals.runs[0]),
         )
-    if result.refitted and result.run is not None:
+    if result.refitted and result.run is not None and result.fine_tuned is not None:
         if result.winner is None:
             chosen = len(rows)
-        again = (
-            f"{NAMES.get(result.run.run.arm, result.run.run.arm)}, again on train and validation"
-        )
-        both = (result.score_of(result.counts_of_run(argmax=plain)) for plain in (False, True))
-        add(again, *both, rate=_rate(result.run))
+        arm = NAMES.get(result.fine_tuned.name, result.fine_tuned.name)
+        again = f"{arm}, again on train and validation"
+        add(again, *scores_of(result.fine_tuned), rate=_rate(result.run))
     for arm, run in result.best.items():
         if arm not in result.arms:
             add(f"{NAMES.get(arm, arm)} (search alone)", rate=_rate(run))
-    for floor, counts in result.floors.items():
+    for floor, counts in result.baselines.items():
         add(f"floor: {floor}", result.score_of(counts))
-    note = (
-        f"{name} in percent, means over seeds; the kept model is in bold. "
-        f"“{untuned_rule.capitalize()}” is without the threshold."
-    )
-    if len(result.compared) > 1:
-        note += " “Validation” is of the same rows for all, with thresholds from other rows."
-    if result.refitted and result.winner is not None:
-        note += " On test, the mean has the model that was trained again on train and validation."
-    return rows, chosen, note
+    return rows, chosen
 
 
 def _rate(outcome: RunResult) -> str:
@@ -184,62 +155,23 @@ def _classes(result: FitResult) -> list[dict[str, Any]]:
     return [{names.get(k, k): v for k, v in row.items()} for row in rows]
 
 
-def _errors(result: FitResult) -> list[dict[str, Any]]:
-    rows = []
-    for text, gold, predicted, sure in errors(result):
-        text = text if len(text) <= 300 else f"{text[:297]}..."
-        if isinstance(result.problem, Tagging) and result.options.texts:
-            rows.append({"words [right tag, said tag]": text, "surest": f"{sure:.2f}"})
-        else:
-            rows.append(
-                {
-                    "text" if result.options.texts else "row of test": text,
-                    "right": gold or "none",
-                    "said": predicted or "none",
-                    "probability": f"{sure:.2f}",
-                }
-            )
-    return rows
-
-
 def _sizes(result: FitResult) -> list[dict[str, Any]]:
     counts = class_counts(result.data)
     rows: list[dict[str, Any]] = [
         {"": "rows", **{name: len(split) for name, split in result.data.splits.items()}}
     ]
-    for label in list(counts["train"])[:30]:
-        rows.append({"": label, **{name: counts[name][label] for name in counts}})
-    return rows
-
-
-def _how(result: FitResult) -> list[str]:
-    planned = result.plan
-    again = ", then the best one again on train and validation together" if planned.refit else ""
-    facts = [
-        f"Planned: {planned.runs} run{'s' * (planned.runs > 1)} of {planned.steps} steps "
-        f"({planned.length}), batches of {planned.batch_size}{again}; {minutes(result.seconds)} in "
-        "all.",
-        "Searched: "
-        + "; ".join(f"{d.run.arm} at {_rate(d)}: {d.value:.1f}" for d in result.searched)
-        + f" (validation {result.problem.goal.name}).",
-    ]
-    if not planned.runs:
-        facts = [f"Nothing was fine-tuned; {minutes(result.seconds)} in all."]
-    return [*facts, "Versions: " + ", ".join(f"{n} {v}" for n, v in versions().items()) + "."]
+    shown = list(counts["train"])[:30]
+    return rows + [{"": label} | {name: counts[name][label] for name in counts} for label in shown]
 
 
 Figure = tuple[str, str, str]  # title, picture, caption
 
 
 def _figures(result: FitResult) -> list[Figure]:
-    parts = []
     with plt.rc_context():
         figures.use_style()
-        for draw in (_precision_recall, _passes, _reliability):
-            drawn = draw(result)
-            if drawn is not None:
-                parts.append(drawn)
-    return parts
+        drawn = [draw(result) for draw in (_precision_recall, _passes, _reliability)]
+    return [figure for figure in drawn if figure is not None]
 
 
 def _figure(fig: Any, title: str, alt: str, caption: str) -> Figure:
@@ -258,7 +190,7 @@ def _figure(fig: Any, title: str, alt: str, caption: str) -> Figure:
 
 def _precision_recall(result: FitResult) -> Figure | None:
     problem, test = result.problem, result.problem.splits["test"]
-    scores = result.test_scores()
+    scores = result.kept.test
     point = problem.goal.focused(result.counts()[0].sum(0))
     margins = problem.margins(scores, result.bias if isinstance(problem, Labels) else 0.0)
     if isinstance(problem, Tagging) or margins is None:
@@ -305,17 +237,11 @@ def _passes(result: FitResult) -> Figure | None:
 
 def _reliability(result: FitResult) -> Figure | None:
     problem, test = result.problem, result.problem.splits["test"]
-    if not problem.has_threshold:
+    fitted = problem.calibration(result.kept.scores, result.kept.pool.rows)
+    margins = problem.margins(fitted["scale"] * result.kept.test, np.array(fitted["shift"]))
+    if margins is None:
         return None
-    p = result.probabilities()
-    if isinstance(problem, Labels):
-        p = p.ravel()
-    elif result.data.binary:
-        p = p[:, 1]
-    elif isinstance(problem, Tagging):
-        p = 1 - p[:, 0]
-    else:
-        return None
+    p = expit(margins)
     positive = problem.is_positive(test)
     fig, ax = plt.subplots(figsize=(5.6, 3.4))
     ax.plot([0, 1], [0, 1], color="#C4C4C4", linewidth=1)

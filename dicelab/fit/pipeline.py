@@ -22,9 +22,7 @@ from dicelab.training.encoders import quiet
 
 
 def fit(
-    source: str | Path | Options,
-    say: Callable[[str], None] = print,
-    **options: Any,
+    source: str | Path | Options, say: Callable[[str], None] = print, **options: Any
 ) -> FitResult:
     """From a file to a decision, a report and a model.
 
@@ -66,19 +64,20 @@ def fit(
         result = run.result
         for line in about(result):
             say(line)
-        for name, counts in run.floors().items():
+        for name, counts in run.baselines().items():
             say(f"Floor, {name}: test {result.metric} {result.score_of(counts):.1f}.")
         run.linear()
         planned = run.plan()
         if planned.runs:
             end = datetime.now() + timedelta(seconds=planned.seconds)
-            rates = ", ".join(f"{rate:g}" for rate in planned.rates)
+            rates = f"rate{'s' * (len(planned.rates) > 1)} "
+            rates += ", ".join(f"{rate:g}" for rate in planned.rates)
             again = "Then the best one again on train and validation together. " * planned.refit
             runs = f"{planned.runs} run{'s' * (planned.runs > 1)}"
             say(
                 f"Plan: {runs} of {planned.steps} steps ({planned.length}); arms "
-                f"{', '.join(planned.arms)}; {_many(planned.rates, 'learning rate')} {rates}; "
-                f"{len(planned.seeds)} {_many(planned.seeds, 'seed')} in the finals. "
+                f"{', '.join(planned.arms)}; learning {rates}; "
+                f"{len(planned.seeds)} seed{'s' * (len(planned.seeds) > 1)} in the finals. "
                 f"{again}{minutes(planned.seconds)}, done about {end:%H:%M}."
             )
         run.search()
@@ -98,7 +97,3 @@ def fit(
 def usual_folder(source: str) -> str:
     """Where a fit of a source is written unless one says otherwise."""
     return f"runs/{Path(source.removeprefix('hub:')).stem or 'fit'}"
-
-
-def _many(these: Any, word: str) -> str:
-    return word if len(these) == 1 else f"{word}s"

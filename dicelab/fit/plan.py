@@ -6,7 +6,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,7 @@ from dicelab.training.trainer import device_of, threads_of_torch
 
 #: Of the time there is, for the runs; the rest is for floors, the report and what a guess misses.
 FOR_RUNS = 0.88
-#: The same once the speed of a pass was seen.
-FOR_SEEN_RUNS = 0.95
+FOR_SEEN_RUNS = 0.95  # the same once the speed of a pass was seen
 #: A run of so many steps, or passes, needs no more; one alone goes on while validation rises.
 ENOUGH_STEPS, MOST_PASSES, ENOUGH_PASSES, PASSES_ALONE = 400, 20, 4, 8
 SHORTEST = 20  # steps
@@ -87,6 +86,7 @@ class Plan:
         batch_size: rows in a step.
         alone: whether its only run has as many passes as turn out to fit into the minutes, or ends
             within a pass once they are over.
+        least: minutes that a short run would take, where there is no time for one.
     """
 
     arms: tuple[str, ...]
@@ -102,14 +102,11 @@ class Plan:
     refit: bool = False
     batch_size: int = USUAL_BATCH
     alone: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """The plan as values of JSON."""
-        return asdict(self)
+    least: int = 0
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Plan:
-        """The plan that :meth:`to_json` wrote."""
+        """The plan of which ``asdict`` made these values of JSON."""
         lists = {name: tuple(fields[name]) for name in ("arms", "rates", "seeds")}
         return cls(**{**fields, **lists, "speed": Speed(**fields["speed"])})
 
@@ -132,8 +129,7 @@ class Plan:
         return len(self.arms) * len(self.rates) + further
 
 
-#: The plan of a fit that fine-tunes nothing.
-NO_PLAN = Plan((), (), 0, (), 0, -1, 0, Speed(0.0, 0.0, 0.0, 0), 0.0, 0.0)
+NO_PLAN = Plan((), (), 0, (), 0, -1, 0, Speed(0.0, 0.0, 0.0, 0), 0.0, 0.0)  # fine-tunes nothing
 
 
 def rates_for(encoder: str, hidden: int, task: str) -> tuple[float, ...]:
@@ -267,10 +263,8 @@ def plan(
         factor = (batch / USUAL_BATCH) ** 0.5 if small else 1.0
         rate_grid = tuple(float(f"{rate * factor:.2g}") for rate in rates[:tried])
         a_pass = math.ceil(sizes["train"] / batch)
-        enough = _enough(a_pass)
         finals, seeds = min(finals, len(arms)), min(seeds or options.seeds, options.seeds)
-        further = finals * (seeds - 1)
-        runs = len(arms) * len(rate_grid) + further
+        runs = len(arms) * len(rate_grid) + finals * (seeds - 1)
         trained = runs + (1 + more) * refit
         tested = (finals * seeds + refit) * sizes["test"] * speed.row
         between_all = (runs + refit) * between
@@ -282,7 +276,7 @@ def plan(
         else:
             # A run scores the validation split after each pass, and once more at its end.
             own = (left - tested - between_all) / trained
-            most = max(math.ceil(enough / a_pass), PASSES_ALONE * alone)
+            most = max(math.ceil(_enough(a_pass) / a_pass), PASSES_ALONE * alone)
             epochs = int(min(own / (a_pass * step + between), most))
             steps, max_steps = epochs * a_pass, -1
             if epochs < 1:
@@ -315,8 +309,7 @@ def plan(
         if possible.steps >= SHORTEST:
             return possible
     shortest = len(least_arms) * ((SHORTEST + 1) * speed.step + 2 * between)
-    tested = sizes["test"] * speed.row
-    need = math.ceil((spent + shortest + tested) / FOR_RUNS / 60)
+    need = math.ceil((spent + shortest + sizes["test"] * speed.row) / FOR_RUNS / 60)
     if options.minutes is None:
         return plan(problem, speed, rates, replace(options, minutes=need), spent=spent)
     raise NoTime(

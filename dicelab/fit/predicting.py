@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -63,23 +64,22 @@ class Model:
         kind = self.info.get("kind")
         if kind in ("linear", "mean"):
             part = folder if kind == "linear" else folder / LINEAR
-            self.linear = _simple(part, self.info["features"], device)
+            features = self.info["features"]
+            if features.startswith("crf"):
+                from dicelab.fit.tagger import Crf as Simple
+            else:
+                from dicelab.fit.linear import Linear as Simple  # type: ignore[assignment]
+            self.linear = Simple.load(part, features, device)
             self.labels: list[str] = self.info["labels"]
         if kind == "linear":
             return
-        from transformers import (
-            AutoModelForSequenceClassification,
-            AutoModelForTokenClassification,
-            AutoTokenizer,
-        )
+        from transformers import AutoTokenizer
 
         from dicelab.training.devices import device_of
         from dicelab.training.encoders import from_pretrained
 
-        words = self.info["task"] == "tagging"
-        of_task = AutoModelForTokenClassification if words else AutoModelForSequenceClassification
         part = folder / FINE_TUNED if kind == "mean" else folder
-        self.model = from_pretrained(of_task, str(part)).to(device_of(device)).eval()
+        self.model = classifier(part, self.info["task"]).to(device_of(device)).eval()
         self.tokenizer = from_pretrained(AutoTokenizer, str(part))
         names = self.model.config.id2label
         self.labels = [names[i] for i in range(self.model.config.num_labels)]
@@ -99,13 +99,44 @@ class Model:
             One label a row; of several labels a row, yes and no for each, shape ``[rows, labels]``;
             of tagging a list of tags a row. Dtype object, or bool.
         """
-        if self.info["task"] == "tagging":
-            decisions = np.empty(len(rows), dtype=object)
-            for number, tags in enumerate(self.words(rows)):
-                decisions[number] = tags
+        decisions, _ = self.decided(rows)
+        if self.info["task"] == "labels":
             return decisions
-        logits = self.logits(*_columns_of(rows, self.info["task"]))
-        return logits > 0 if self.info["task"] == "labels" else self.classes_[logits.argmax(-1)]
+        said = self.classes_[decisions]
+        if self.info["task"] != "tagging":
+            return said
+        by_sentence = np.empty(len(rows), dtype=object)
+        for number, tags in enumerate(self._by_sentence(said, rows)):
+            by_sentence[number] = tags
+        return by_sentence
+
+    def decided(self, rows: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Decisions as numbers, and the calibrated probabilities, from one pass of the model.
+
+        Entities are the most likely valid tags: an ``I-`` continues an entity of its type. Long
+        sentences are read in windows.
+
+        Args:
+            rows: as in :meth:`predict`.
+
+        Returns:
+            A class a row, or of tagging a word, shape ``[decisions]``, or yes and no for each of
+            several labels, ``[rows, labels]``; and probabilities ``[decisions, labels]``, without
+            the threshold.
+        """
+        if self.info["task"] != "tagging":
+            logits = self.logits(*_columns_of(rows, self.info["task"]))
+            decisions = logits > 0 if self.info["task"] == "labels" else logits.argmax(-1)
+            return decisions, self._probabilities(logits)
+        if not any(rows):
+            return np.zeros(0, dtype=int), np.zeros((0, len(self.labels)))
+        logits = self._with_linear(rows, self._word_logits)
+        decisions = logits.argmax(-1)
+        if self.info.get("valid", False):
+            from dicelab.tasks.valid_tags import valid_tags
+
+            decisions = valid_tags(logits, np.array([len(row) for row in rows]), self.labels)
+        return decisions, self._probabilities(logits)
 
     def predict_proba(self, rows: Sequence[Any]) -> np.ndarray:
         """The calibrated probability of each label, without the threshold.
@@ -121,26 +152,24 @@ class Model:
         """
         if self.info["task"] == "tagging":
             raise TypeError("predict_proba: expected a model of texts, got a tagger; use tagged")
-        return self._probabilities(self.logits(*_columns_of(rows, self.info["task"])))
+        return self.decided(rows)[1]
 
     def logits(self, texts: Sequence[str], second: Sequence[str] | None = None) -> np.ndarray:
         """The logits of texts or pairs, with the threshold in them. Shape ``[rows, labels]``."""
         columns = [list(texts)] if second is None else [list(texts), list(second)]
-        if self.linear is None:
-            return self._text_logits(columns)
-        self.cut = self.linear.cut(columns)
-        return self._with_linear(self.linear, columns, self._text_logits)
+        self.cut = 0 if self.linear is None else self.linear.cut(columns)
+        return self._with_linear(columns, self._text_logits)
 
     def _text_logits(self, columns: Sequence[Sequence[str]]) -> np.ndarray:
         encoded = self.tokenizer(*columns, truncation=True)
         self.cut = sum(bool(encoding.overflowing) for encoding in encoded.encodings)
         return np.array(self._logits(encoded))
 
-    def _with_linear(
-        self, linear: Any, rows: Any, fine_tuned: Callable[[Any], np.ndarray]
-    ) -> np.ndarray:
-        """The logits of a linear model, or the mean of both where there is a fine-tuned one."""
-        logits = linear.logits(rows)
+    def _with_linear(self, rows: Any, fine_tuned: Callable[[Any], np.ndarray]) -> np.ndarray:
+        """The logits of the fine-tuned model, of the linear one, or the mean of both."""
+        if self.linear is None:
+            return fine_tuned(rows)
+        logits = self.linear.logits(rows)
         if self.model is None:
             return logits
         mean = (fine_tuned(rows) + logits) / 2
@@ -148,59 +177,34 @@ class Model:
 
     def words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """A tag for each word of each sentence."""
-        return [[tag for tag, _ in row] for row in self.tagged(sentences)]
+        return list(self.predict(sentences))
 
     def tagged(self, sentences: Sequence[Sequence[str]]) -> list[list[tuple[str, float]]]:
-        """A tag and its probability for each word; long sentences are read in windows.
+        """A tag and its calibrated probability for each word, see :meth:`decided`."""
+        decisions, p = self.decided(sentences)
+        sure = np.take_along_axis(p, decisions[:, None], -1)[:, 0].tolist()
+        pairs = zip(self.classes_[decisions], sure, strict=True)
+        return self._by_sentence(pairs, sentences)
 
-        Entities are the most likely valid tags: an ``I-`` continues an entity of its type.
-        """
-        if not any(sentences):
-            return [[] for _ in sentences]
-        if self.linear is None:
-            logits = self._word_logits(sentences)
-        else:
-            logits = self._with_linear(self.linear, sentences, self._word_logits)
-        best = logits.argmax(-1)
-        if self.info.get("valid", False):
-            from dicelab.tasks.valid_tags import valid_tags
-
-            best = valid_tags(logits, np.array([len(row) for row in sentences]), self.labels)
-        p = np.take_along_axis(self._probabilities(logits), best[:, None], -1)[:, 0]
-        pairs = iter(zip([self.labels[i] for i in best], p.tolist(), strict=True))
-        return [[next(pairs) for _ in words] for words in sentences]
+    @staticmethod
+    def _by_sentence(of_words: Iterable[Any], sentences: Sequence[Sequence[str]]) -> list[Any]:
+        words = iter(of_words)
+        return [list(islice(words, len(sentence))) for sentence in sentences]
 
     def _word_logits(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Logits ``[words, labels]``; those of a word that is cut off are sure of label 0."""
-        from dicelab.tasks.windows import owned, windows, word_lengths
+        from dicelab.tasks.windows import pieces
 
-        limit = self.info["max_length"]
-        room = limit - self.tokenizer.num_special_tokens_to_add()
-        pieces = []  # the sentence, the words that are read, those that are answered for
-        lengths = self.tokenizer(
-            [list(words) for words in sentences], is_split_into_words=True, verbose=False
-        )["input_ids"]
-        for number, words in enumerate(sentences):
-            read = [(0, len(words))]
-            if len(lengths[number]) > limit:
-                read = windows(word_lengths(self.tokenizer, words), room)
-            pieces += [(number, *ranges) for ranges in zip(read, owned(read), strict=True)]
-        encoded = self.tokenizer(
-            [list(sentences[n][start:stop]) for n, (start, stop), _ in pieces],
-            is_split_into_words=True,
-            truncation=True,
-        )
+        encoded, of_rows = pieces(self.tokenizer, sentences, self.info["max_length"])
         # A word's place in its row must be its place in the batch.
         logits = self._logits(encoded, padding_side="right")
         starts = np.cumsum([0, *map(len, sentences)])
         of_words = np.full((starts[-1], len(self.labels)), -1e4, dtype=np.float32)
         of_words[:, 0] = 1e4
-        for piece, (number, (start, _), (first, last)) in enumerate(pieces):
-            words = encoded.word_ids(piece)
-            for place, (before, word) in enumerate(zip([None, *words], words, strict=False)):
-                begins = word is not None and word != before
-                if begins and first <= start + word < last:
-                    of_words[starts[number] + start + word] = logits[piece][place]
+        for row, (number, first, places) in zip(logits, of_rows, strict=True):
+            place = np.array(places, dtype=np.int64)
+            held = np.flatnonzero(place >= 0)
+            of_words[starts[number] + first + held] = row[place[held]]
         return of_words
 
     def texts(
@@ -213,20 +217,17 @@ class Model:
         Returns:
             A decision a row, and the calibrated probabilities, shape ``[rows, labels]``.
         """
-        columns = [list(texts)] if second is None else [list(texts), list(second)]
-        logits = self.logits(*columns)
-        p = self._probabilities(logits)
-        decisions = []
-        for place, parts in enumerate(zip(*columns, strict=True)):
+        columns = [texts] if second is None else [texts, second]
+        rows = list(zip(*columns, strict=True))
+        decisions, p = self.decided(texts if second is None else rows)
+        if self.info["task"] == "labels":
+            said = ["|".join(self.classes_[row]) for row in decisions]
+        else:
+            said = self.classes_[decisions].tolist()
+        for place, parts in enumerate(rows):
             if not all(part.strip() for part in parts):
-                decisions.append("")
-                p[place] = np.nan
-            elif self.info["task"] == "labels":
-                said = zip(self.labels, logits[place] > 0, strict=True)
-                decisions.append("|".join(name for name, yes in said if yes))
-            else:
-                decisions.append(self.labels[int(logits[place].argmax())])
-        return decisions, p
+                said[place], p[place] = "", np.nan
+        return said, p
 
     cut = 0  # texts of the last call that were longer than those of training
 
@@ -237,22 +238,13 @@ class Model:
         return probabilities(plain, fitted, several=self.info["task"] == "labels")
 
     def _logits(self, encoded: Any, padding_side: str | None = None) -> list[np.ndarray]:
-        from dicelab.tasks.outputs import outputs_of
+        from dicelab.tasks.outputs import logits_of, rows_of
         from dicelab.training.encoders import pad
 
-        rows = [
-            {name: encoded[name][i] for name in encoded} for i in range(len(encoded["input_ids"]))
-        ]
-        order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")
-        (outputs,) = outputs_of(
-            self.model,
-            [rows[i] for i in order],
-            lambda batch: pad(self.tokenizer, batch, padding_side=padding_side),
-            ["logits"],
-            32,
-        )
-        back = np.argsort(order)
-        return [outputs[i] for i in back]
+        def collate(rows: list[dict[str, Any]]) -> Any:
+            return pad(self.tokenizer, rows, padding_side=padding_side)
+
+        return logits_of(self.model, rows_of(encoded), collate, 32)
 
 
 def cost(model: Model, folder: Path, rows: Sequence[Any]) -> tuple[int, float]:
@@ -270,15 +262,15 @@ def cost(model: Model, folder: Path, rows: Sequence[Any]) -> tuple[int, float]:
     return size, 1000 * seconds / max(1, len(rows))
 
 
-def _simple(folder: Path, features: str, device: str) -> Any:
-    """The kept model that is not fine-tuned: a linear one, or a conditional random field."""
-    if features.startswith("crf"):
-        from dicelab.fit.tagger import Crf
+def classifier(folder: Path, task: str) -> Any:
+    """The fine-tuned model in a folder."""
+    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
 
-        return Crf.load(folder, features, device)
-    from dicelab.fit.linear import Linear
+    from dicelab.training.encoders import from_pretrained
 
-    return Linear.load(folder, features, device)
+    tagging = task == "tagging"
+    kind = AutoModelForTokenClassification if tagging else AutoModelForSequenceClassification
+    return from_pretrained(kind, str(folder))
 
 
 def _columns_of(rows: Sequence[Any], task: str) -> list[list[str]]:

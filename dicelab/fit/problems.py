@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase
 
 from dicebook import MultiLabelDiceLoss, log_ratio_weights, make_loss
 from dicebook.decision import FEW_POSITIVES
-from dicelab.fit.calibration import calibrated, log_loss
+from dicelab.fit.calibration import calibrated
 from dicelab.fit.data import Data
 from dicelab.fit.options import FitError, Options
 from dicelab.metrics.counts import Counts
@@ -29,7 +29,9 @@ from dicelab.tasks import pairs, tagging, thresholds
 from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 from dicelab.tasks.valid_tags import valid_tags
 
-BIASES = np.linspace(-8, 8, 65)  # of the background, that tuning of tags tries
+#: Of the background, that tuning of tags tries. They are more than those of ``tune_outside_bias``,
+#: which are the points of a curve too, and from which the stored numbers of chapters follow.
+BIASES = np.linspace(-8, 8, 65)
 SHRINK = 20  # positives that the common threshold is worth, beside those of a label
 
 
@@ -39,21 +41,27 @@ class Problem(abc.ABC):
     Args:
         data: what was read.
         options: for the metric and the way to decide.
+        scored_classes: what the counts are of, in the order of their classes; the labels unless
+            given.
     """
 
-    #: what the counts are of, in the order of their classes
-    scored_classes: list[str]
+    usual_metric = "f1"
+    has_accuracy = True
+    has_threshold = True
+    what = ""
+    untuned_rule = "at argmax"  # a decision without a threshold
+    text_columns: Sequence[str] = ("sentence",)
+    module: Any  # of the task, with its model and its collator
+    splits: DatasetDict
 
-    def __init__(self, data: Data, options: Options) -> None:
+    def __init__(
+        self, data: Data, options: Options, scored_classes: Sequence[str] | None = None
+    ) -> None:
         self.data = data
         self.options = options
         self.labels = data.labels
         self.score_columns = len(data.labels)
-        self.notes: list[str] = []
-        self.scored_classes = list(data.labels)
-        self.goal = self._goal(options)
-
-    def _goal(self, options: Options) -> Goal:
+        self.scored_classes = list(scored_classes or data.labels)
         metric = "fbeta" if options.beta != 1 else options.metric or self.usual_metric
         if metric == "accuracy" and not self.has_accuracy:
             raise FitError(f"--metric: expected f1, macro-f1 or f2 for {self.what}, got accuracy")
@@ -61,21 +69,8 @@ class Problem(abc.ABC):
             raise FitError(
                 f"--at-recall and --at-precision: expected a decision of yes or no, got {self.what}"
             )
-        return Goal(
-            metric,
-            self.focus,
-            options.beta,
-            options.at_recall,
-            options.at_precision,
-            self.macro,
-            self.data.task == "labels",
-        )
-
-    usual_metric = "f1"
-    has_accuracy = True
-    has_threshold = True
-    what = ""
-    untuned_rule = "at argmax"  # a decision without a threshold
+        asked = options.beta, options.at_recall, options.at_precision
+        self.goal = Goal(metric, self.focus, *asked, self.macro, data.task == "labels")
 
     @property
     def focus(self) -> tuple[int, ...]:
@@ -87,23 +82,31 @@ class Problem(abc.ABC):
         """The classes of macro F1; None for all."""
         return None
 
-    @abc.abstractmethod
-    def texts(self) -> list[str]:
-        """The training texts, for a vocabulary and for lengths."""
-
-    @abc.abstractmethod
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
         """Encode the splits into :attr:`splits`; how many words or rows of each were cut."""
 
-    splits: DatasetDict
+        def encode_batch(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
+            texts = [batch[column] for column in self.text_columns]
+            encoded = tokenizer(*texts, truncation=True, max_length=max_length)
+            too_long = [bool(encoding.overflowing) for encoding in encoded.encodings]
+            return {**encoded, "labels": self._targets(batch), "too_long": too_long}
 
-    @abc.abstractmethod
+        splits = self.data.splits.map(encode_batch, batched=True, load_from_cache_file=False)
+        cut = {name: int(np.sum(split["too_long"][:])) for name, split in splits.items()}
+        self.splits = splits.remove_columns("too_long")
+        return cut
+
+    def _targets(self, batch: dict[str, list[Any]]) -> list[Any]:
+        """What a loss compares the logits of some texts with."""
+        return batch["labels"]
+
     def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
         """A model with one logit a label."""
+        return self.module.model(encoder, tokenizer, self.labels)
 
-    @abc.abstractmethod
     def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
         """Makes a batch of rows."""
+        return self.module.collator(tokenizer)
 
     @abc.abstractmethod
     def class_counts(self) -> np.ndarray:
@@ -129,19 +132,17 @@ class Problem(abc.ABC):
         """The goal's score of a split that is decided with a bias."""
         return float(self.goal.value(self.counts(split, self.decide(scores, bias)).sum(0)))
 
-    def log_loss(self, scores: np.ndarray, split: Any) -> float:
-        """The mean over decisions of minus the log probability of the gold one."""
-        return log_loss(scores[:, : len(self.labels)], self.gold(split))
-
     @abc.abstractmethod
-    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
-        """The bias of each logit that is best on a split, which is never the test split."""
-
     def tuned(self, scores: np.ndarray, split: Any) -> np.ndarray:
-        """The bias by which to decide: tuned, or none where the task has no threshold."""
-        if not self.has_threshold:
-            return np.zeros(len(self.labels))
-        return self.tune(scores, split)
+        """The bias of each logit that is best on a split, which is never the test split.
+
+        Of a task without a threshold it is 0.
+        """
+
+    def best_decision(self, scores: np.ndarray, split: Any) -> tuple[np.ndarray, float]:
+        """The bias of :meth:`tuned`, and the goal's score of the same split with it."""
+        bias = self.tuned(scores, split)
+        return bias, self.value(scores, bias, split)
 
     def start_bias(self) -> np.ndarray:
         """The log prior of each class."""
@@ -184,13 +185,14 @@ class Problem(abc.ABC):
         """The gold decisions as text, one a row."""
         return self.decision_texts(self.gold(split), split)
 
+    def rows(self, split: Any) -> list[Any]:
+        """The rows of a split as :meth:`dicelab.fit.Model.predict` takes them."""
+        columns = [split[name][:] for name in self.text_columns]
+        return list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
+
     def row_texts(self, split: Any) -> list[str]:
         """The rows' texts."""
-        return [
-            " | ".join(row) for row in zip(*(split[c][:] for c in self.text_columns), strict=True)
-        ]
-
-    text_columns: Sequence[str] = ("sentence",)
+        return [row if isinstance(row, str) else " | ".join(row) for row in self.rows(split)]
 
     def sureness(self, p: np.ndarray, decisions: np.ndarray, split: Any) -> np.ndarray:
         """How probable each row's decision is, by probabilities ``[decisions, labels]``."""
@@ -205,7 +207,7 @@ class Problem(abc.ABC):
 
     def calibration(self, scores: np.ndarray, split: Any) -> dict[str, Any]:
         """How the logits become probabilities that are right as often as they say."""
-        return calibrated(scores, self.gold(split))
+        return calibrated(scores[:, : len(self.labels)], self.gold(split))
 
     def is_positive(self, split: Any) -> np.ndarray:
         """Which of :meth:`margins` are of positives; a task without margins has none."""
@@ -222,28 +224,25 @@ class Tagging(Problem):
     """
 
     what = "tags"
+    module = tagging
 
     def __init__(self, data: Data, options: Options) -> None:
         self.entities = data.entities and "O" in data.labels
-        looked_for = self.entities or data.background is not None
-        self.usual_metric = "f1" if looked_for else "accuracy"
-        self.has_accuracy = not looked_for
-        self.has_threshold = looked_for
+        self.has_threshold = self.entities or data.background is not None
+        self.has_accuracy = not self.has_threshold
+        self.usual_metric = "accuracy" if self.has_accuracy else "f1"
         if self.entities:
             self.untuned_rule = "without a threshold"  # but with valid tags
         self.positive = options.positive
         unseen = {t for s in data.splits.values() for tags in s["tags"][:] for t in tags}
         self.tags = [*data.labels, *sorted(unseen - set(data.labels))]
-        super().__init__(data, options)
-        self.scored_classes = self.tags
-        if self.entities:
-            self.score_columns += 1  # see with_starts
-            # A type that train lacks is there to be missed.
-            self.scored_classes = list(dict.fromkeys(tag[2:] for tag in self.tags if tag != "O"))
-        if self.positive is not None and self.positive not in self.scored_classes:
+        # A type that train lacks is there to be missed.
+        types = list(dict.fromkeys(tag[2:] for tag in self.tags if tag != "O"))
+        super().__init__(data, options, types if self.entities else self.tags)
+        self.score_columns += self.entities  # see with_starts
+        if self.positive not in (None, *self.scored_classes):
             known = ", ".join(map(repr, self.scored_classes[:20]))
             raise FitError(f"--positive: expected one of {known}, got {self.positive!r}")
-        self.goal = self._goal(options)
         self._index = {tag: i for i, tag in enumerate(self.tags)}
         # A column of a dataset is slow to read, and tuning asks for it at every bias.
         self._read: dict[int, tuple[Any, np.ndarray, np.ndarray, int]] = {}
@@ -253,14 +252,11 @@ class Tagging(Problem):
         if self.positive in self.scored_classes:
             return (self.scored_classes.index(str(self.positive)),)
         background = None if self.entities else self.data.background
-        return tuple(i for i, kind in enumerate(self.scored_classes) if kind != background)
+        return tuple(i for i, name in enumerate(self.scored_classes) if name != background)
 
     @property
     def macro(self) -> tuple[int, ...] | None:
         return self.focus
-
-    def texts(self) -> list[str]:
-        return [" ".join(tokens) for tokens in self.data.splits["train"]["tokens"][:]]
 
     def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
         encoded = tagging.encode(
@@ -269,12 +265,6 @@ class Tagging(Problem):
         assert encoded.labels == self.labels
         self.splits, self._counts = encoded.splits, encoded.counts()
         return encoded.cut
-
-    def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
-        return tagging.model(encoder, tokenizer, self.labels)
-
-    def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
-        return tagging.collator(tokenizer)
 
     def class_counts(self) -> np.ndarray:
         return self._counts
@@ -293,7 +283,7 @@ class Tagging(Problem):
         """Scores of the words of some sentences, of entities with the column of first words."""
         if not self.entities:
             return scores
-        lengths = _lengths(sentences)
+        lengths = [len(words) for words in sentences if len(words)]
         first = np.zeros((len(scores), 1), dtype=np.float32)
         first[np.cumsum([0, *lengths])[:-1]] = 1
         return np.hstack([scores, first])
@@ -323,23 +313,30 @@ class Tagging(Problem):
             return Counts.of_tags(gold, decisions, rows, self.tags, self.scored_classes, total)
         return Counts.of_classes(gold, decisions, len(self.scored_classes)).by_row(rows, total)
 
-    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
-        biases = np.zeros((len(BIASES), len(self.labels)))
-        biases[:, 0] = BIASES
-        values = [self.value(scores, bias, split) for bias in biases]
-        return biases[list(BIASES).index(thresholds.best(BIASES, values))]
+    def tuned(self, scores: np.ndarray, split: Any) -> np.ndarray:
+        if not self.has_threshold:
+            return np.zeros(len(self.labels))
+
+        def of_background(bias: float) -> np.ndarray:
+            return np.pad([bias], (0, len(self.labels) - 1))
+
+        values = [self.value(scores, of_background(bias), split) for bias in BIASES]
+        return of_background(thresholds.best(BIASES, values))
 
     def by_sentence(self, flat: Any, split: Any) -> list[list[Any]]:
         """By sentence; the rows of later windows, which have no words of their own, are none."""
-        lengths = _lengths(split["tokens"][:])
+        lengths = [len(words) for words in self.rows(split)]
         return [list(part) for part in np.split(np.asarray(flat), np.cumsum(lengths)[:-1])]
 
     def decision_texts(self, decisions: np.ndarray, split: Any) -> list[str]:
         tags = np.array(self.tags, dtype=object)[decisions]
         return [" ".join(row) for row in self.by_sentence(tags, split)]
 
+    def rows(self, split: Any) -> list[Any]:
+        return [tokens for tokens in split["tokens"][:] if tokens]
+
     def row_texts(self, split: Any) -> list[str]:
-        return [" ".join(tokens) for tokens in split["tokens"][:] if tokens]
+        return [" ".join(tokens) for tokens in self.rows(split)]
 
     def sureness(self, p: np.ndarray, decisions: np.ndarray, split: Any) -> np.ndarray:
         """That of the least probable word of each sentence."""
@@ -353,9 +350,6 @@ class Tagging(Problem):
         rest = np.logaddexp.reduce(log_p[:, 1:], axis=-1)
         return np.asarray(rest - log_p[:, 0])
 
-    def calibration(self, scores: np.ndarray, split: Any) -> dict[str, Any]:
-        return super().calibration(scores[:, : len(self.labels)], split)
-
     def is_positive(self, split: Any) -> np.ndarray:
         return np.asarray(self.gold(split) != 0)
 
@@ -363,51 +357,28 @@ class Tagging(Problem):
 class Sentences(Problem):
     """One class for a sentence or a pair."""
 
+    module = pairs
+
     def __init__(self, data: Data, options: Options) -> None:
         self.what = f"{len(data.labels)} classes"
         self.usual_metric = "f1" if data.binary else "macro-f1"
-        self.binary = data.binary
         self.text_columns = ["sentence"] if data.task == "sentences" else ["sentence1", "sentence2"]
-        super().__init__(data, options)
-        self.scored_classes = [*data.labels, *data.unseen]
-        self.goal = self._goal(options)
-        if (options.at_recall or options.at_precision) and not self.binary:
+        super().__init__(data, options, [*data.labels, *data.unseen])
+        if (options.at_recall or options.at_precision) and not data.binary:
             raise FitError(
                 f"--at-recall and --at-precision: expected two classes, got {len(self.labels)}"
             )
 
     @property
     def focus(self) -> tuple[int, ...]:
-        return (1,) if self.binary else tuple(range(len(self.scored_classes)))
+        return (1,) if self.data.binary else tuple(range(len(self.scored_classes)))
 
-    def texts(self) -> list[str]:
-        return self.row_texts(self.data.splits["train"])
-
-    def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
-        many = len(self.labels)
-        splits = self.data.splits
-        if self.data.unseen:  # classes that no logit stands for
-            splits = splits.map(lambda row: {"label": row["label"] * (row["label"] < many)})
-        encoded = pairs.encode(splits, tokenizer, max_length=max_length)
-        self.splits = encoded.splits
-        if self.data.unseen:
-            for name, split in encoded.splits.items():
-                gold = self.gold(self.data.splits[name])
-                asked = np.where(gold < many, gold, tagging.IGNORED)
-                split = split.remove_columns(["label", "labels"])
-                split = split.add_column("label", gold).add_column("labels", asked)
-                self.splits[name] = split
-        self._counts = encoded.counts()
-        return encoded.cut
-
-    def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
-        return pairs.model(encoder, tokenizer, self.labels)
-
-    def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
-        return pairs.collator(tokenizer)
+    def _targets(self, batch: dict[str, list[Any]]) -> list[Any]:
+        many = len(self.labels)  # no logit stands for a class that train lacks
+        return [label if label < many else tagging.IGNORED for label in batch["label"]]
 
     def class_counts(self) -> np.ndarray:
-        return self._counts
+        return np.bincount(self.gold(self.data.splits["train"]), minlength=len(self.labels))
 
     def decide(self, scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
         return np.asarray((scores + bias.astype(np.float32)).argmax(-1))
@@ -418,13 +389,11 @@ class Sentences(Problem):
     def counts(self, split: Any, decisions: np.ndarray) -> Counts:
         return Counts.of_classes(self.gold(split), decisions, len(self.scored_classes))
 
-    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
+    def tuned(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split)
         bias = np.zeros(len(self.labels))
-        if self.binary:
-            margins = self.margins(scores)
-            assert margins is not None
-            gold = (gold == 1).astype(int)
+        if self.data.binary:
+            margins, gold = pairs.margins(scores), (gold == 1).astype(int)
             goal = self.goal
             plain = goal.at_recall is None and goal.at_precision is None
             if gold.sum() < FEW_POSITIVES and plain and goal.metric in ("f1", "fbeta"):
@@ -439,7 +408,7 @@ class Sentences(Problem):
         return -thresholds.best(shares, values) * prior
 
     def margins(self, scores: np.ndarray, bias: np.ndarray | float = 0.0) -> np.ndarray | None:
-        return pairs.margins(scores + bias) if self.binary else None
+        return pairs.margins(scores + bias) if self.data.binary else None
 
     def is_positive(self, split: Any) -> np.ndarray:
         return np.asarray(self.gold(split) == 1)
@@ -452,26 +421,7 @@ class Labels(Problem):
     untuned_rule = "at one half"
     usual_metric = "macro-f1"
     has_accuracy = False
-
-    def texts(self) -> list[str]:
-        return self.row_texts(self.data.splits["train"])
-
-    def encode(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> dict[str, int]:
-        def encode_batch(batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
-            encoded = tokenizer(batch["sentence"], truncation=True, max_length=max_length)
-            too_long = [bool(encoding.overflowing) for encoding in encoded.encodings]
-            return {**encoded, "too_long": too_long}
-
-        splits = self.data.splits.map(encode_batch, batched=True, load_from_cache_file=False)
-        cut = {name: int(np.sum(split["too_long"][:])) for name, split in splits.items()}
-        self.splits = splits.remove_columns("too_long")
-        return cut
-
-    def model(self, encoder: str, tokenizer: PreTrainedTokenizerBase) -> Any:
-        return multi_label.model(encoder, tokenizer, self.labels)
-
-    def collator(self, tokenizer: PreTrainedTokenizerBase) -> Callable[[list[Any]], Any]:
-        return multi_label.collator(tokenizer)
+    module = multi_label
 
     def class_counts(self) -> np.ndarray:
         return np.asarray(np.sum(self.data.splits["train"]["labels"][:], axis=0))
@@ -502,7 +452,7 @@ class Labels(Problem):
     def counts(self, split: Any, decisions: np.ndarray) -> Counts:
         return Counts.of_labels(self.gold(split), decisions)
 
-    def tune(self, scores: np.ndarray, split: Any) -> np.ndarray:
+    def tuned(self, scores: np.ndarray, split: Any) -> np.ndarray:
         gold = self.gold(split).astype(np.int64)
         goal = self.goal
         metric = "fbeta" if goal.metric == "fbeta" else "f1"
@@ -541,11 +491,6 @@ class Labels(Problem):
 
     def is_positive(self, split: Any) -> np.ndarray:
         return self.gold(split).ravel()
-
-
-def _lengths(sentences: Sequence[Sequence[str]]) -> list[int]:
-    """The words of each sentence that has any."""
-    return [len(words) for words in sentences if len(words)]
 
 
 def problem_of(data: Data, options: Options) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -102,13 +103,14 @@ def verdict(result: FitResult) -> list[str]:
             "together; the threshold is the one from before."
         )
     mine = "the mean" if result.model_name == MEAN else the_kept
-    floor_name, floor = best_floor(result)
+    floors = {of: result.score_of(its_counts) for of, its_counts in result.baselines.items()}
+    floor_name, floor = max(floors.items(), key=lambda item: item[1])
     gap = percent[goal.metric] - floor
     if gap <= 0:
         how = f"{-gap:.1f} points below its floor" if gap < 0 else "level with its floor"
         lines.append(f"On test it is {how}: {floor_name} has {floor:.1f}. Do not use this model.")
     else:
-        against = result.against(result.floors[floor_name])
+        against = result.against(result.baselines[floor_name])
         lines.append(_compared(against, mine, f"the floor, {floor_name}"))
     if result.simple is not None and result.winner is not result.simple and not result.ahead:
         simple = result.against(result.counts_of(result.simple))
@@ -154,7 +156,8 @@ def counted(result: FitResult) -> str:
 
 def next_step(result: FitResult) -> str:
     """The one thing to do next, by what holds the model back."""
-    minutes = math.ceil(2 * (result.plan.minutes or result.options.minutes or 5))
+    twice = math.ceil(2 * (result.plan.minutes or result.options.minutes or 5))
+    minutes = max(twice, result.plan.least)
     more = f"`--minutes {minutes}` for the same folder goes on from here."
     compared = result.compared
     behind = compared.get("words", 0.0) - compared.get("embeddings", np.inf)
@@ -197,7 +200,8 @@ def use(result: FitResult) -> str:
         return f"{plain} Plain transformers loads it, too.{_of_single_words(result)}"
     if result.linear_alone:
         return f"{plain} Plain transformers does not load it."
-    part = result.score_of(result.counts_of_run())
+    assert result.fine_tuned is not None
+    part = result.score_of(result.counts_of(result.fine_tuned))
     return (
         f"{plain} Plain transformers does not load a mean. It loads the fine-tuned part, in "
         f"model/{FINE_TUNED}, which has its own threshold in it and a test "
@@ -238,47 +242,35 @@ def source_name(result: FitResult) -> str:
     return re.split(r"[\\/]", result.options.source.rstrip("/\\"))[-1]
 
 
-def best_floor(result: FitResult) -> tuple[str, float]:
-    """The best of the answers that learn next to nothing."""
-    scores = {name: result.score_of(counts) for name, counts in result.floors.items()}
-    best = max(scores, key=lambda name: scores[name])
-    return best, scores[best]
-
-
 def by_class(result: FitResult) -> list[dict[str, Any]]:
     """Precision, recall and F1 of each class on the test split, with how often it occurs."""
-    counts = result.counts()[0].sum(0)
-    train = class_counts(result.data)["train"]
+    counts, train = result.counts()[0].sum(0), class_counts(result.data)["train"]
+    of_classes = {name: counts[i] for i, name in enumerate(result.problem.scored_classes)}
     return [
-        {
-            "class": kind,
-            "train": train.get(kind, 0),
-            "test": int(counts.actual[i]),
-            **counts[i].percent(),
-        }
-        for i, kind in enumerate(result.problem.scored_classes)
+        {"class": name, "train": train.get(name, 0), "test": int(of.actual), **of.percent()}
+        for name, of in of_classes.items()
     ]
 
 
-def errors(result: FitResult, many: int = 10) -> list[tuple[str, str, str, float]]:
-    """The surest errors on the test split: text, gold, predicted, and how sure the model was."""
+def errors(result: FitResult, many: int = 10) -> list[dict[str, Any]]:
+    """The surest errors on the test split, a row of a table each."""
     problem, test = result.problem, result.problem.splits["test"]
-    decisions = problem.decide(result.test_scores(), result.bias)
+    decisions = problem.decide(result.kept.test, result.bias)
     sure = problem.sureness(result.probabilities(), decisions, test)
-    rows = list(
-        zip(
-            result.row_texts(),
-            problem.gold_texts(test),
-            problem.decision_texts(decisions, test),
-            sure.tolist(),
-            strict=True,
-        )
-    )
-    wrong = [row for row in rows if row[1] != row[2]]
-    wrong.sort(key=lambda row: -row[3])
-    if isinstance(problem, Tagging) and result.options.texts:
-        return [(_differences(*row[:3]), "", "", row[3]) for row in wrong[:many]]
-    return wrong[:many]
+    said, right = problem.decision_texts(decisions, test), problem.gold_texts(test)
+    texts, shown = result.row_texts(), result.options.texts
+    in_words, rows = isinstance(problem, Tagging) and shown, []
+    wrong = [place for place in np.argsort(-sure, kind="stable") if said[place] != right[place]]
+    for place in wrong[:many]:
+        words = _differences(texts[place], right[place], said[place]) if in_words else texts[place]
+        text = words if len(words) <= 300 else f"{words[:297]}..."
+        if in_words:
+            row = {"words [right tag, said tag]": text, "surest": f"{sure[place]:.2f}"}
+        else:
+            row = {"text" if shown else "row of test": text, "right": right[place] or "none"}
+            row |= {"said": said[place] or "none", "probability": f"{sure[place]:.2f}"}
+        rows.append(row)
+    return rows
 
 
 def _differences(text: str, gold: str, predicted: str) -> str:
@@ -303,8 +295,6 @@ def record(result: FitResult) -> dict[str, Any]:
     """All that a fit found, for JSON."""
     counts, argmax = result.counts()
     rival = result.rival() if result.winner is None else None
-    scores, rows = result.decided_on()
-    kept_validation = result.problem.counts(rows, result.problem.decide(scores, result.bias))
     run = result.run if result.winner is None else None
     return {
         "chapter": result.chapter,
@@ -318,14 +308,14 @@ def record(result: FitResult) -> dict[str, Any]:
             "max_length": result.max_length,
         },
         "metrics": {
-            "validation": result.scores_percent(kept_validation),
+            "validation": result.scores_percent(result.decided_on()),
             "test": result.scores_percent(argmax),
             "test_tuned": result.scores_percent(counts),
-            "floors": {name: result.score_of(c) for name, c in result.floors.items()},
+            "floors": {name: result.score_of(c) for name, c in result.baselines.items()},
         },
         "bias": [float(b) for b in result.bias],
         "labels": result.problem.labels,
-        "plan": result.plan.to_json(),
+        "plan": asdict(result.plan),
         "linear": {
             name: {
                 **of.setting,
@@ -378,7 +368,7 @@ def _of_single_words(result: FitResult) -> str:
     problem = result.problem
     if not isinstance(problem, Tagging) or not problem.entities:
         return ""
-    tags = (result.test_scores()[:, : len(problem.labels)] + result.bias).argmax(-1)
+    tags = (result.kept.test[:, : len(problem.labels)] + result.bias).argmax(-1)
     score = result.score_of(problem.counts(problem.splits["test"], tags))
     return (
         " `dicebook predict` takes the most likely valid tags of a sentence, as the scores above. "

@@ -11,13 +11,12 @@ import numpy as np
 
 from dicelab.fit import candidates, choosing
 from dicelab.fit.calibration import probabilities
-from dicelab.fit.candidates import Candidate
 from dicelab.fit.choosing import MEAN
-from dicelab.fit.data import Data
+from dicelab.fit.inputs import Inputs
+from dicelab.fit.linear import Candidate
 from dicelab.fit.options import Options
 from dicelab.fit.plan import NO_PLAN, Plan
 from dicelab.fit.predicting import Model
-from dicelab.fit.problems import Problem
 from dicelab.fit.training import RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.intervals import Difference, Interval, difference, interval
@@ -55,21 +54,16 @@ class Arm:
 
 
 @dataclass(eq=False, repr=False)
-class FitResult:
+class FitResult(Inputs):
     """What a fit found, as far as it has come.
 
     The steps of :class:`~dicelab.fit.fitting.Fit` fill it; ``verdict`` and ``record`` come last.
 
     Attributes:
-        options: what was asked for.
-        data: what was read.
-        problem: the task, encoded.
-        encoder: the encoder's name.
-        max_length: sub-words in a row.
-        cut: words or rows that were cut, by split.
-        notes: sentences about what was left out, for the time or otherwise.
+        options: what was asked for; what was read has the attributes of
+            :class:`~dicelab.fit.inputs.Inputs`.
         chapter: by what name the fit is recorded.
-        floors: test counts ``[rows, classes]`` of answers that need no model, by name.
+        baselines: test counts ``[rows, classes]`` of answers that need no model, by name.
         candidates: the models of the first minute, by name.
         simple: the one of them that is kept if no other is ahead of it.
         plan: the runs that there was time for.
@@ -79,7 +73,7 @@ class FitResult:
         chosen: the arm with the best mean on validation; None where nothing was fine-tuned.
         run: the run of the chosen arm whose model is kept, if no linear model is.
         refitted: whether its model was trained again, on train and validation together.
-        run_test: that run's scores on the test split, without its threshold.
+        fine_tuned: that run as a candidate, with the scores of the model that was trained last.
         winner: :attr:`simple` or the mean that is kept, if one is.
         mean: the mean of :attr:`simple` and :attr:`run`, if there are both.
         compared: validation scores of all models on equal rows, thresholds from other rows.
@@ -93,14 +87,8 @@ class FitResult:
     """
 
     options: Options
-    data: Data
-    problem: Problem
-    encoder: str
-    max_length: int
-    cut: dict[str, int]
-    notes: list[str] = field(default_factory=list)
     chapter: str = "fit"
-    floors: dict[str, Counts] = field(default_factory=dict)
+    baselines: dict[str, Counts] = field(default_factory=dict)
     candidates: dict[str, Candidate] = field(default_factory=dict)
     simple: Candidate | None = None
     plan: Plan = NO_PLAN
@@ -109,8 +97,8 @@ class FitResult:
     arms: dict[str, Arm] = field(default_factory=dict)
     chosen: str | None = None
     run: RunResult | None = None
-    run_test: np.ndarray | None = None
     refitted: bool = False
+    fine_tuned: Candidate | None = None
     winner: Candidate | None = None
     mean: Candidate | None = None
     compared: dict[str, float] = field(default_factory=dict)
@@ -125,15 +113,18 @@ class FitResult:
     def __str__(self) -> str:
         return "\n".join(self.verdict)
 
-    # -- what is kept -----------------------------------------------------------------------
+    @property
+    def kept(self) -> Candidate:
+        """What is kept: a model of the first minute, the mean, or :attr:`fine_tuned`."""
+        kept = self.winner if self.winner is not None else self.fine_tuned
+        if kept is None:
+            raise RuntimeError("nothing is kept yet; call finals() and choose() of the fit first")
+        return kept
 
     @property
     def model_name(self) -> str:
         """The name of what is kept: a loss, a linear model, or ``"mean"``."""
-        name = self.winner.name if self.winner is not None else self.chosen
-        if name is None:
-            raise RuntimeError("nothing is kept yet; call finals() and choose() of the fit first")
-        return name
+        return self.kept.name
 
     @property
     def linear_alone(self) -> bool:
@@ -168,27 +159,19 @@ class FitResult:
     @property
     def bias(self) -> np.ndarray:
         """The decision of the model that is kept: a number for each logit."""
-        return self._run.bias if self.winner is None else self.winner.bias
-
-    def test_scores(self) -> np.ndarray:
-        """The kept model's scores on the test split, without its threshold."""
-        if self.winner is not None:
-            return self.winner.test
-        assert self.run_test is not None
-        return self.run_test
+        return self.kept.bias
 
     def probabilities(self) -> np.ndarray:
         """Those that ``predict`` gives of the test split, ``[decisions, labels]``."""
-        scores = self.test_scores()[:, : len(self.problem.labels)]
-        fitted = self.problem.calibration(*self.decided_on())
+        scores = self.kept.test[:, : len(self.problem.labels)]
+        fitted = self.problem.calibration(self.kept.scores, self.kept.pool.rows)
         return probabilities(scores, fitted, several=self.data.task == "labels")
 
     def row_texts(self) -> list[str]:
         """The texts of the test split; their numbers, from 1, where texts are not to be shown."""
         test = self.problem.splits["test"]
-        if self.options.texts:
-            return self.problem.row_texts(test)
-        return [str(place + 1) for place in range(len(self.problem.row_texts(test)))]
+        texts = self.problem.row_texts(test)
+        return texts if self.options.texts else [str(n) for n in range(1, len(texts) + 1)]
 
     def held_out(self) -> tuple[Counts, str]:
         """Counts of rows that the kept model did not learn from and that are not test, and which.
@@ -196,14 +179,13 @@ class FitResult:
         Of a model of texts from the first minute, these are all rows of train and validation, out
         of fold and decided by thresholds of other folds.
         """
-        made, counts, which = self.winner, self.held, "On the {} of validation"
-        if made is not None and made is self.simple and made.pool.folds.any():
-            rows = np.sort(made.pool.validation)
-            counts = choosing.counts_of_candidate(self.problem, made, rows)
+        kept, counts, which = self.kept, self.held, "On the {} of validation"
+        if kept is self.simple and kept.pool.folds.any():
+            rows = np.sort(kept.pool.validation)
+            counts = choosing.counts_of_candidate(self.problem, kept, rows)
             which = "Out of fold, on the {} of train and validation"
         elif counts is None:
-            scores, split = self.decided_on()
-            counts = self.problem.counts(split, self.problem.decide(scores, self.bias))
+            counts = self.decided_on()
         if counts is not self.held or self.data.task == "tagging":
             which += ", where its threshold was chosen," * which.startswith("On")
         kind = "sentences" if self.data.task == "tagging" else "rows"
@@ -213,43 +195,31 @@ class FitResult:
     def pieces(self) -> float:
         """How many sub-words of the encoder a word of train has, in the mean."""
         lengths = [len(ids) for ids in self.problem.splits["train"]["input_ids"][:1000]]
-        words = sum(len(text.split()) for text in self.problem.texts()[:1000])
+        texts = self.problem.row_texts(self.data.splits["train"])[:1000]
+        words = sum(len(text.split()) for text in texts)
         return sum(lengths) / max(1, words)
 
-    def decided_on(self) -> tuple[np.ndarray, Any]:
-        """Scores of rows that are not test, by which the kept model's decision was chosen."""
-        if self.winner is not None:
-            return self.winner.scores, self.winner.pool.rows
-        return self._run.validation, self.problem.splits["validation"]
+    def decided_on(self) -> Counts:
+        """Counts of the rows that are not test by which the kept model's decision was chosen."""
+        rows = self.kept.pool.rows
+        return self.problem.counts(rows, self.problem.decide(self.kept.scores, self.bias))
 
     def counts(self) -> tuple[Counts, Counts]:
         """Test counts of the model that is kept: with its threshold, and at argmax."""
-        if self.winner is not None:
-            return self.counts_of(self.winner), self.counts_of(self.winner, argmax=True)
-        return self.counts_of_run(), self.counts_of_run(argmax=True)
+        return self.counts_of(self.kept), self.counts_of(self.kept, argmax=True)
 
     def against(self, other: Counts) -> Difference:
         """How far the kept model is ahead of other test counts, rows being paired."""
         return difference([self.counts()[0]], [other], self.problem.goal.plain)
-
-    # -- what it is compared with -----------------------------------------------------------
 
     def without_arms(self) -> dict[str, Candidate]:
         """The linear models and the mean, by name."""
         return self.candidates | ({MEAN: self.mean} if self.mean is not None else {})
 
     def counts_of(self, candidate: Candidate, *, argmax: bool = False) -> Counts:
-        """Test counts of a linear model, or of the mean."""
-        return self.test_counts(candidate.test, candidate.bias, argmax=argmax)
-
-    def counts_of_run(self, *, argmax: bool = False) -> Counts:
-        """Test counts of :attr:`run`, as it was trained last."""
-        assert self.run_test is not None
-        return self.test_counts(self.run_test, self._run.bias, argmax=argmax)
-
-    def test_counts(self, scores: np.ndarray, bias: np.ndarray, *, argmax: bool = False) -> Counts:
-        """Test counts ``[rows, classes]`` of scores that decide by a bias, or at argmax without."""
-        decisions = self.problem.decide(scores, np.zeros_like(bias) if argmax else bias)
+        """Test counts ``[rows, classes]`` of a model by its threshold, or at argmax without."""
+        bias = np.zeros_like(candidate.bias) if argmax else candidate.bias
+        decisions = self.problem.decide(candidate.test, bias)
         return self.problem.counts(self.problem.splits["test"], decisions)
 
     def scores(self, arm: str, *, argmax: bool = False) -> list[float]:
@@ -276,8 +246,3 @@ class FitResult:
         rival = "ce" if "ce" in others else max(others, key=lambda a: self.arms[a].validation)
         chosen_counts, rival_counts = self.arms[self.chosen].counts, self.arms[rival].counts
         return rival, difference(chosen_counts, rival_counts, self.problem.goal.plain)
-
-    @property
-    def _run(self) -> RunResult:
-        assert self.run is not None
-        return self.run

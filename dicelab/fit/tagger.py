@@ -6,6 +6,8 @@ import json
 import re
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,14 @@ Sentences = Sequence[Sequence[str]]
 WEIGHTS, TERMS = "crf.safetensors", "terms.json"
 
 
+@dataclass(frozen=True)
 class Crf:
     """A conditional random field on words, their beginnings and ends, shapes and neighbours.
 
     python-crfsuite trains it; its weights are kept as safetensors and JSON, from which the
     probability of each word's tags follows without it.
 
-    Args:
+    Attributes:
         terms: what is known of a word.
         coef: their weights, shape ``[terms, labels]``.
         transitions: the weight of a label after another, shape ``[labels, labels]``.
@@ -35,21 +38,19 @@ class Crf:
         states: a linear model on a frozen encoder's states, whose logits are added.
     """
 
-    def __init__(
-        self,
-        terms: Sequence[str],
-        coef: np.ndarray,
-        transitions: np.ndarray,
-        bias: np.ndarray,
-        scale: float = 1.0,
-        states: Linear | None = None,
-    ) -> None:
-        self.terms, self.coef, self.transitions = list(terms), coef, transitions
-        self.bias, self.scale, self.states = bias, scale, states
+    terms: list[str]
+    coef: np.ndarray
+    transitions: np.ndarray
+    bias: np.ndarray
+    scale: float = 1.0
+    states: Linear | None = None
+
+    @cached_property
+    def vectorizer(self) -> CountVectorizer:
+        """Which terms each word has."""
         vocabulary = {term: place for place, term in enumerate(self.terms)}
-        self.vectorizer = CountVectorizer(
-            analyzer=_same, binary=True, dtype=np.float32, vocabulary=vocabulary
-        )
+        how: dict[str, Any] = {"analyzer": list, "binary": True, "dtype": np.float32}
+        return CountVectorizer(vocabulary=vocabulary, **how)
 
     @classmethod
     def trained(
@@ -102,10 +103,6 @@ class Crf:
             logits = logits + self.states.logits(sentences)
         return np.asarray(logits, dtype=np.float32)
 
-    def cut(self, columns: Sentences) -> int:
-        """How many sentences are read in part: none."""
-        return 0
-
     def beside(self, states: Linear, slopes: np.ndarray) -> Crf:
         """The sum of both models' logits, each with its slope."""
         weights = (
@@ -113,12 +110,11 @@ class Crf:
         )
         scaled = Linear(states.features, *weights)
         bias = (slopes[0] * self.bias).astype(np.float32)
-        return Crf(self.terms, self.coef, self.transitions, bias, float(slopes[0]), scaled)
+        return replace(self, bias=bias, scale=float(slopes[0]), states=scaled)
 
     def shifted(self, bias: np.ndarray) -> Crf:
         """The same with a bias added to each logit."""
-        total = (self.bias + bias).astype(np.float32)
-        return Crf(self.terms, self.coef, self.transitions, total, self.scale, self.states)
+        return replace(self, bias=(self.bias + bias).astype(np.float32))
 
     def save(self, folder: Path) -> None:
         """Write weights and terms, as safetensors and JSON."""
@@ -156,10 +152,6 @@ def log_marginals(scores: np.ndarray, transitions: np.ndarray) -> np.ndarray:
     return np.asarray(total - np.logaddexp.reduce(total, axis=1, keepdims=True))
 
 
-def _same(terms: list[str]) -> list[str]:
-    return terms
-
-
 def terms_of(words: Sequence[str], place: int) -> list[str]:
     """What is known of a word: itself, its shape and ends, and those of its neighbours."""
     terms = ["bias"]
@@ -169,16 +161,12 @@ def terms_of(words: Sequence[str], place: int) -> list[str]:
         low = word.lower()
         terms.append(f"{offset} word {low}")
         if abs(offset) < 2:
-            shape = re.sub(r"\d", "0", re.sub(r"[^\W\d_]", _letter, word))
-            shape = re.sub(r"(.)\1+", r"\1", shape)
+            shape = re.sub(r"[^\W\d_]", lambda letter: "xX"[letter.group().isupper()], word)
+            shape = re.sub(r"(.)\1+", r"\1", re.sub(r"\d", "0", shape))
             terms.append(f"{offset} shape {shape}")
             for size in (2, 3):
                 terms += [f"{offset} start{size} {low[:size]}", f"{offset} end{size} {low[-size:]}"]
     return terms
-
-
-def _letter(match: re.Match[str]) -> str:
-    return "X" if match.group().isupper() else "x"
 
 
 class States(Frozen):
@@ -203,32 +191,21 @@ class States(Frozen):
 
     def plain(self, rows: Sentences) -> np.ndarray:
         """Vectors of all words before the shift and the scale. Shape ``[words, features]``."""
-        from datasets import Dataset, DatasetDict
+        from dicelab.tasks.outputs import rows_of
+        from dicelab.tasks.windows import pieces
 
-        from dicelab.tasks import tagging
-
-        tokens = [list(words) for words in rows]
-        tags = [["O"] * len(words) for words in tokens]
-        corpus = DatasetDict(train=Dataset.from_dict({"tokens": tokens, "tags": tags}))
-        split = tagging.encode(corpus, self.tokenizer, max_length=self.max_length).splits["train"]
-        starts = np.concatenate([[0], np.cumsum([len(words) for words in tokens])])
-        encoded = split.to_list()
+        encoded, of_rows = pieces(self.tokenizer, rows, self.max_length)
+        starts = np.cumsum([0, *map(len, rows)])
         vectors: Any = None
-        for number, values in self.states(encoded):
+        for number, values in self.states(rows_of(encoded)):
             if vectors is None:  # a word that no window holds keeps zeros
                 vectors = np.zeros((starts[-1], values.shape[-1]), dtype=np.float32)
-            row = encoded[number]
-            place = np.array(row["first_subword"], dtype=np.int64)
+            sentence, first, places = of_rows[number]
+            place = np.array(places, dtype=np.int64)
             held = np.flatnonzero(place >= 0)
-            vectors[starts[row["sentence"]] + row["first_word"] + held] = values[place[held]]
-        return _with_neighbours(vectors, starts)
-
-
-def _with_neighbours(vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Each vector, that of the word before and that of the word after; zeros beyond a sentence."""
-    before, after = np.zeros_like(vectors), np.zeros_like(vectors)
-    before[1:], after[:-1] = vectors[:-1], vectors[1:]
-    edges = np.unique(starts)
-    before[edges[:-1]] = 0
-    after[edges[1:] - 1] = 0
-    return np.hstack([vectors, before, after])
+            vectors[starts[sentence] + first + held] = values[place[held]]
+        before, after = np.zeros_like(vectors), np.zeros_like(vectors)
+        before[1:], after[:-1] = vectors[:-1], vectors[1:]
+        edges = np.unique(starts)
+        before[edges[:-1]], after[edges[1:] - 1] = 0, 0  # beyond a sentence
+        return np.hstack([vectors, before, after])

@@ -12,21 +12,18 @@ from typing import Any
 import numpy as np
 import torch
 from datasets import Dataset, DatasetDict, concatenate_datasets
-from transformers import (
-    AutoModelForSequenceClassification,
-    AutoModelForTokenClassification,
-)
 
 from dicebook import TrainerLoss
 from dicebook.decision import output_layer
 from dicelab.atomic import atomic, write_json
+from dicelab.fit.calibration import log_loss
 from dicelab.fit.inputs import Inputs
 from dicelab.fit.options import FitError, Options
 from dicelab.fit.plan import PASSES_ALONE, Plan
+from dicelab.fit.predicting import classifier
 from dicelab.fit.problems import Problem
-from dicelab.tasks.outputs import outputs_of
+from dicelab.tasks.outputs import logits_of
 from dicelab.training.callbacks import Aim
-from dicelab.training.encoders import from_pretrained
 from dicelab.training.experiment import LOSSES, Experiment
 from dicelab.training.trainer import NotFinite, device_of, train
 
@@ -82,12 +79,7 @@ class RunResult:
 
     def model(self, problem: Problem) -> Any:
         """The trained model, from its folder."""
-        kind = (
-            AutoModelForTokenClassification
-            if problem.data.task == "tagging"
-            else AutoModelForSequenceClassification
-        )
-        return from_pretrained(kind, str(self.folder / "model"))
+        return classifier(self.folder / "model", problem.data.task)
 
     def test(self, inputs: Inputs, device: str) -> np.ndarray:
         """Its scores on the test split, computed once."""
@@ -102,14 +94,12 @@ class RunResult:
 
 def scores_of(inputs: Inputs, model: Any, split: Dataset) -> np.ndarray:
     """A model's scores on a split, see :meth:`Problem.scores`."""
-    lengths = np.array([len(ids) for ids in split["input_ids"][:]])
-    order = np.argsort(lengths, kind="stable")
-    rows = [split[int(i)] for i in order]
-    (outputs,) = outputs_of(model, rows, inputs.problem.collator(inputs.tokenizer), ["logits"], 64)
+    collate = inputs.problem.collator(inputs.tokenizer)
+    outputs = logits_of(model, split.to_list(), collate, 64)
     shape = np.max([values.shape for values in outputs], axis=0)
-    logits = np.zeros((len(rows), *shape), dtype=np.float32)
-    for place, values in zip(order, outputs, strict=True):
-        logits[place][tuple(slice(n) for n in values.shape)] = values
+    logits = np.zeros((len(outputs), *shape), dtype=np.float32)
+    for row, values in zip(logits, outputs, strict=True):
+        row[tuple(slice(n) for n in values.shape)] = values
     return inputs.problem.scores(logits, split)
 
 
@@ -158,8 +148,7 @@ def run(
     if not (place / "run.json").exists():
         trained = _train(spec, inputs, plan, options, place, stop, aim=aim)
         scores = problem.scores(trained.logits["validation"], problem.splits["validation"])
-        _write_array(place / "validation.npz", scores)
-        _keep(place, trained, plan.epochs if aim is None else aim.aimed)
+        _keep(place, trained, scores, plan.epochs if aim is None else aim.aimed)
     left = json.loads((place / "run.json").read_text(encoding="utf-8"))
     validation = _read_array(place / "validation.npz")
     if validation.shape[1] != problem.score_columns:
@@ -169,10 +158,10 @@ def run(
             f"--out, or delete {options.out}"
         )
     split = problem.splits["validation"]
-    bias = problem.tuned(validation, split)
-    tuned, plain = (problem.value(validation, b, split) for b in (bias, np.zeros_like(bias)))
+    bias, value = problem.best_decision(validation, split)
+    plain = problem.value(validation, np.zeros_like(bias), split)
     history, seconds, epochs = left["history"], left["seconds"], left.get("epochs", plan.epochs)
-    return RunResult(spec, validation, bias, tuned, plain, history, seconds, place, epochs)
+    return RunResult(spec, validation, bias, value, plain, history, seconds, place, epochs)
 
 
 def refit(done: RunResult, inputs: Inputs, plan: Plan, options: Options) -> RunResult:
@@ -198,8 +187,7 @@ def refit(done: RunResult, inputs: Inputs, plan: Plan, options: Options) -> RunR
         trained = _train(done.run, inputs, planned, options, place, None, last=last)
         device = device_of(options.device)
         scores = scores_of(inputs, trained.model.to(device), problem.splits["validation"])
-        _write_array(place / "validation.npz", scores)
-        _keep(place, trained, planned.epochs)
+        _keep(place, trained, scores, planned.epochs)
     return replace(done, folder=place)
 
 
@@ -282,8 +270,8 @@ def scored(problem: Problem, logits: np.ndarray, split: Dataset) -> dict[str, fl
     scores the surest is the best: the first may be hardly trained.
     """
     scores = problem.scores(logits, split)
-    loss = problem.log_loss(scores, split)
-    value = problem.value(scores, problem.tuned(scores, split), split)
+    loss = log_loss(scores[:, : len(problem.labels)], problem.gold(split))
+    _, value = problem.best_decision(scores, split)
     argmax = problem.value(scores, np.zeros(len(problem.labels)), split)
     return {problem.goal.metric: value - 1e-4 * loss / (1 + loss), "argmax": argmax}
 
@@ -298,15 +286,12 @@ def starts_at_prior(arm: str, problem: Problem) -> bool:
     return arm != "wce" and not (overlap and problem.data.task == "tagging")
 
 
-def _keep(place: Path, trained: Any, epochs: int) -> None:
+def _keep(place: Path, trained: Any, scores: np.ndarray, epochs: int) -> None:
+    _write_array(place / "validation.npz", scores)
     trained.model.save_pretrained(place / "model")
     told = {"history": trained.history, "seconds": trained.measured["seconds"], "epochs": epochs}
     write_json(place / "run.json", told)
-    drop_checkpoints(place)
-
-
-def drop_checkpoints(place: Path) -> None:
-    """Remove what a finished run no longer needs."""
+    # A finished run needs its checkpoints no longer.
     for folder in place.iterdir():
         if folder.is_dir() and folder.name in LOSSES:
             shutil.rmtree(folder)

@@ -128,10 +128,10 @@ def _entities(
 def _kind(entity: Span, predicted: Sequence[Span]) -> str:
     if entity in predicted:
         return "right"
-    near = [span for span in predicted if _overlap(entity, span)]
-    if any((span.start, span.end) == (entity.start, entity.end) for span in near):
+    overlapping = [span for span in predicted if _overlap(entity, span)]
+    if any((span.start, span.end) == (entity.start, entity.end) for span in overlapping):
         return "wrong type"
-    return "wrong boundary" if near else "missed"
+    return "wrong boundary" if overlapping else "missed"
 
 
 def _overlap(first: Span, second: Span) -> bool:

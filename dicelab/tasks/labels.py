@@ -192,11 +192,11 @@ def score_each(
     """
     if len(gold) != len(predicted):
         raise ValueError(f"expected as many rows in both, got {len(gold)} and {len(predicted)}")
-    yes = (
+    has_label = (
         np.array([[label in row for label in labels] for row in map(set, rows)], dtype=bool)
         for rows in (gold, predicted)
     )
-    counts = Counts.of_labels(*yes).sum(0)
+    counts = Counts.of_labels(*has_label).sum(0)
     return [
         {
             "label": label,

@@ -50,6 +50,31 @@ def outputs_of(
     return by_name
 
 
+def rows_of(encoded: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of what a tokenizer made, each with its columns."""
+    return [dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)]
+
+
+def logits_of(
+    model: Any,
+    rows: Sequence[Mapping[str, Any]],
+    collate: Callable[[Any], Mapping[str, torch.Tensor]],
+    batch_size: int,
+) -> list[np.ndarray]:
+    """The logits of each row, padded as in its batch; rows of about one length share a batch.
+
+    Args:
+        model: as in :func:`outputs_of`.
+        rows: as there.
+        collate: as there.
+        batch_size: as there.
+    """
+    order = np.argsort([len(row["input_ids"]) for row in rows], kind="stable")
+    by_length = [rows[place] for place in order]
+    (outputs,) = outputs_of(model, by_length, collate, ["logits"], batch_size)
+    return [outputs[place] for place in np.argsort(order)]
+
+
 def longest_input(model: Any, tokenizer: PreTrainedTokenizerBase) -> int:
     """How many sub-words a model reads at once: what its tokenizer says, at most 512."""
     config = getattr(model, "config", None)

@@ -24,7 +24,7 @@ from dicelab.corpora.tags import is_entity_tag
 from dicelab.metrics.counts import Counts
 from dicelab.tasks import thresholds
 from dicelab.tasks.valid_tags import valid_tags
-from dicelab.tasks.windows import owned, windows, word_lengths
+from dicelab.tasks.windows import pieces
 from dicelab.training.encoders import load_model, pad
 
 OUTSIDE = "O"
@@ -97,37 +97,17 @@ def encode(
         name: Counter(tag for tags in split["tags"] for tag in tags if tag not in known)
         for name, split in corpus.items()
     }
-    room = max_length - tokenizer.num_special_tokens_to_add()
-
-    def tokenized(sentences: list[list[str]]) -> Any:
-        return tokenizer(
-            sentences, is_split_into_words=True, truncation=True, max_length=max_length
-        )
 
     def encode_batch(batch: dict[str, list[Any]], numbers: list[int]) -> dict[str, list[Any]]:
-        encoded = tokenized(batch["tokens"])
-        pieces = []  # the row in the batch, the words that are read, those that are answered for
-        for row, (tokens, encoding) in enumerate(
-            zip(batch["tokens"], encoded.encodings, strict=True)
-        ):
-            read = [(0, len(tokens))]
-            if windowed and encoding.overflowing:
-                read = windows(word_lengths(tokenizer, tokens), room)
-            pieces += [(row, *ranges) for ranges in zip(read, owned(read), strict=True)]
-        if len(pieces) > len(batch["tokens"]):
-            encoded = tokenized([batch["tokens"][r][a:b] for r, (a, b), _ in pieces])
+        encoded, rows = pieces(tokenizer, batch["tokens"], max_length, windowed=windowed)
         columns: dict[str, list[Any]] = defaultdict(list)
-        for piece, (row, (start, _), (first, last)) in enumerate(pieces):
-            tags = batch["tags"][row]
-            label_row = [IGNORED] * len(encoded["input_ids"][piece])
-            first_row = [-1] * ((last if first else len(tags)) - first)
-            for position, word in enumerate(encoded.word_ids(piece)):
-                place = -1 if word is None else start + word - first
-                if 0 <= place < last - first and first_row[place] == -1:
-                    first_row[place] = position
-                    label_row[position] = index.get(tags[first + place], IGNORED)
+        for number, (row, first, places) in enumerate(rows):
+            label_row = [IGNORED] * len(encoded["input_ids"][number])
+            for tag, position in zip(batch["tags"][row][first:], places, strict=False):
+                if position >= 0:
+                    label_row[position] = index.get(tag, IGNORED)
             columns["labels"].append(label_row)
-            columns["first_subword"].append(first_row)
+            columns["first_subword"].append(places)
             columns["first_word"].append(first)
             columns["sentence"].append(numbers[row])
             for name, values in batch.items():

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, NamedTuple
 
-from transformers import PreTrainedTokenizerBase
+from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 
 def windows(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
@@ -56,3 +57,64 @@ def word_lengths(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> li
     )
     counts = Counter(encoded.word_ids())
     return [counts[word] for word in range(len(words))]
+
+
+class Piece(NamedTuple):
+    """A row that is a sentence, or one of its windows.
+
+    Attributes:
+        sentence: the number of the sentence.
+        first_word: the first of the words that this row answers for.
+        first_subword: the position of each of these words in the row, -1 where none holds it; of
+            the row that begins a sentence, of all its words, with -1 for those of later windows.
+    """
+
+    sentence: int
+    first_word: int
+    first_subword: list[int]
+
+
+def pieces(
+    tokenizer: PreTrainedTokenizerBase,
+    sentences: Sequence[Sequence[str]],
+    max_length: int,
+    *,
+    windowed: bool = True,
+) -> tuple[BatchEncoding, list[Piece]]:
+    """Sentences as rows of sub-words, a window each of those that are too long for one.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        sentences: their words.
+        max_length: sub-words a row, special tokens included.
+        windowed: False cuts a longer sentence off.
+
+    Returns:
+        The encoded rows, and what each of them is.
+
+    Raises:
+        ValueError: if ``max_length`` leaves no room for a word.
+    """
+
+    def tokenized(rows: list[list[str]]) -> Any:
+        return tokenizer(rows, is_split_into_words=True, truncation=True, max_length=max_length)
+
+    encoded = tokenized([list(words) for words in sentences])
+    room = max_length - tokenizer.num_special_tokens_to_add()
+    ranges = []  # the sentence, the words that are read, those that are answered for
+    for number, (words, encoding) in enumerate(zip(sentences, encoded.encodings, strict=True)):
+        read = [(0, len(words))]
+        if windowed and encoding.overflowing:
+            read = windows(word_lengths(tokenizer, words), room)
+        ranges += [(number, *both) for both in zip(read, owned(read), strict=True)]
+    if len(ranges) > len(sentences):
+        encoded = tokenized([list(sentences[n][start:stop]) for n, (start, stop), _ in ranges])
+    rows = []
+    for row, (number, (start, _), (first, last)) in enumerate(ranges):
+        places = [-1] * ((last if first else len(sentences[number])) - first)
+        for position, word in enumerate(encoded.word_ids(row)):
+            place = -1 if word is None else start + word - first
+            if 0 <= place < last - first and places[place] == -1:
+                places[place] = position
+        rows.append(Piece(number, first, places))
+    return encoded, rows

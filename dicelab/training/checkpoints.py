@@ -100,8 +100,8 @@ def _broken(checkpoint: Path) -> Path | None:
 
 
 def _weights(checkpoint: Path) -> list[Path]:
-    kinds = ("*.safetensors", "*.pt", "*.pth")
-    files = [path for kind in kinds for path in checkpoint.glob(kind)]
+    patterns = ("*.safetensors", "*.pt", "*.pth")
+    files = [path for pattern in patterns for path in checkpoint.glob(pattern)]
     return files or [checkpoint / "model.safetensors"]
 
 

@@ -84,28 +84,28 @@ class _Lower(nn.Module):
         """Hidden states ``[B, L, width]`` below the trained layers, 0 at padding on the right."""
         types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
         # On the CPU, and once a batch: a GPU would be waited for at each input.
-        ids, kinds = input_ids.cpu(), types.cpu()
+        ids, type_ids = input_ids.cpu(), types.cpu()
         rows = []
         for row, length in enumerate((ids != self.padding).sum(1).tolist()):
-            name = self._name(ids[row, :length], kinds[row, :length], input_ids.device)
+            name = self._name(ids[row, :length], type_ids[row, :length], input_ids.device)
             if name not in self.known:
                 state = self._run(input_ids[row : row + 1, :length], types[row : row + 1, :length])
                 self.known[name] = state[0].float().cpu()
             rows.append(self.known[name])
         return nn.utils.rnn.pad_sequence(rows, batch_first=True).to(input_ids.device)
 
-    def _name(self, ids: Tensor, kinds: Tensor, device: torch.device) -> str:
+    def _name(self, ids: Tensor, type_ids: Tensor, device: torch.device) -> str:
         autocast = torch.is_autocast_enabled(device.type) and torch.get_autocast_dtype(device.type)
         name = self.identity.copy()
-        for part in (ids, kinds):
+        for part in (ids, type_ids):
             name.update(part.numpy().tobytes())
         name.update(f"{device.type} {autocast}".encode())
         return name.hexdigest()
 
     @torch.no_grad()
-    def _run(self, ids: Tensor, kinds: Tensor) -> Tensor:
+    def _run(self, ids: Tensor, type_ids: Tensor) -> Tensor:
         embeddings, layers = (part.to(ids.device) for part in self.frozen)
-        state = embeddings(input_ids=ids, token_type_ids=kinds)
+        state = embeddings(input_ids=ids, token_type_ids=type_ids)
         for layer in layers:
             out = layer(state)
             state = out[0] if isinstance(out, tuple) else out

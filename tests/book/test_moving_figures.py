@@ -196,9 +196,7 @@ def test_the_map_and_its_runs(page: Page) -> None:
         ("starts", "column", "test F1 is 0.54", ["ArrowRight"], "test F1 is 0.09"),
     ],
 )
-def test_moving_a_figure_changes_it(
-    page: Page, name: str, control: str, before: str, keys: list[str], after: str
-) -> None:
+def test_moving_a_figure_changes_it(page, name, control, before, keys, after):
     figure = page.locator(f"[data-play={name}]")
     says = figure.locator(".play-says")
     expect(says).to_contain_text(before)

@@ -128,14 +128,6 @@ def test_no_serious_finding(shown: Watched) -> None:
 
 
 @needs_axe
-def test_a_picture_without_words_is_found(watched: Watched, site: str) -> None:
-    watched.goto(f"{site}index.html")
-    watched.page.evaluate(AXE.read_text(encoding="utf-8"))
-    watched.page.evaluate("() => document.querySelector('article img').removeAttribute('alt')")
-    assert any(finding.startswith("image-alt") for finding in findings(watched.page))
-
-
-@needs_axe
 def test_icons_that_are_drawn_early_have_no_second_name(watched: Watched, site: str) -> None:
     """Font Awesome draws them before or after our script, as the machine pleases."""
     script = (ROOT / "_static" / "access.js").read_text(encoding="utf-8")
@@ -156,21 +148,6 @@ def test_search_finds_a_word(site: str, watched: Watched) -> None:
     hrefs = results.evaluate_all("links => links.map(link => link.href)")
     assert any("notebooks/01_imbalance.html" in href for href in hrefs)
     assert watched.errors == []
-
-
-def test_dark_mode_toggles(site: str, watched: Watched) -> None:
-    watched.goto(f"{site}index.html")
-    page = watched.page
-    background = "() => getComputedStyle(document.body).backgroundColor"
-    assert page.locator("html").get_attribute("data-theme") == "light"
-    light = page.evaluate(background)
-    button = page.locator("button.theme-switch-button:visible").first
-    for _ in range(3):  # auto, light and dark come round in turn
-        button.click()
-        if page.locator("html").get_attribute("data-theme") == "dark":
-            break
-    assert page.locator("html").get_attribute("data-theme") == "dark"
-    assert page.evaluate(background) != light
 
 
 def test_page_opened_as_a_file_shows_its_mathematics(html: Path, watched: Watched) -> None:

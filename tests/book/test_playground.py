@@ -66,9 +66,7 @@ def test_values_and_slopes_are_those_of_the_package(page: Page) -> None:
 
 @pytest.mark.parametrize("batch", [400, 48])
 @pytest.mark.parametrize("setting", [SETTINGS[0], SETTINGS[3], SETTINGS[9]])
-def test_the_model_is_trained_as_torch_trains_it(
-    page: Page, setting: dict[str, Any], batch: int
-) -> None:
+def test_the_model_is_trained_as_torch_trains_it(page, setting, batch):
     setting = setting | {"batch": batch, "bias": -1.0}
     path = page.evaluate("o => playground.train(o).path", setting)
     data = page.evaluate("() => playground.data(playground.DEFAULTS.share)")

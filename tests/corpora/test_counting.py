@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-
 import pytest
 from datasets import DatasetDict
 
@@ -13,7 +10,6 @@ from dicelab.corpora import (
     Imbalance,
     imbalance,
     read_conll,
-    read_squad,
     to_dataset,
 )
 
@@ -66,23 +62,6 @@ def test_of_a_corpus_train_is_counted():
 def test_unknown_task():
     with pytest.raises(CorpusError, match="expected one of tagging, reading, pairs, sentences"):
         imbalance(tagging("O"), task="ner")
-
-
-@pytest.mark.slow
-def test_squad_1_1_gives_the_papers_row(real_corpus):
-    path = real_corpus("squad11") / "train-v1.1.rebuilt.json"
-    repairs: Counter[str] = Counter()
-    rows = read_squad(path, repairs)
-    assert not repairs
-    # The oracle counts from the JSON itself.
-    articles = json.loads(path.read_text(encoding="utf-8"))["data"]
-    paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
-    questions = sum(len(p["qas"]) for p in paragraphs)
-    words = sum(len(p["context"].split()) * len(p["qas"]) for p in paragraphs)
-    assert len(rows) == questions == 87_599
-    counts = imbalance(rows, task="reading")
-    assert counts == (words - 2 * questions, 2 * questions) == (10_315_932, 175_198)
-    assert round(counts.ratio, 2) == 58.88
 
 
 def test_conll_2003_gives_the_papers_row(real_corpus):

@@ -100,13 +100,6 @@ def test_one_file_is_split_by_the_seed(tmp_path):
     assert again["test"].to_list() == corpus["test"].to_list() != other["test"].to_list()
 
 
-def test_a_file_too_small_to_split(tmp_path):
-    path = tmp_path / "mine.conll"
-    path.write_text(conll(9))
-    with pytest.raises(CorpusError, match="expected at least 20 sentences to draw"):
-        load(path, task="tagging")
-
-
 def test_a_folder_of_the_readers_own(tmp_path):
     (tmp_path / "en_x-ud-train.conllu").write_text(
         "".join(f"1\tw{i}\t_\tNOUN{'	_' * 6}\n\n" for i in range(20))
@@ -118,17 +111,6 @@ def test_a_folder_of_the_readers_own(tmp_path):
     assert (len(corpus["train"]), len(corpus["test"])) == (17, 3)
     (tmp_path / "train.conll").write_text(conll(1))
     with pytest.raises(CorpusError, match="expected one file for train, got"):
-        load(tmp_path, task="tagging")
-
-
-def test_a_folder_without_train(tmp_path):
-    (tmp_path / "corpus.conll").write_text(conll(1))
-    with pytest.raises(
-        CorpusError, match=r"expected a file whose name says train.*got corpus\.conll"
-    ):
-        load(tmp_path, task="tagging")
-    (tmp_path / "corpus.conll").rename(tmp_path / "test.conll")
-    with pytest.raises(CorpusError, match=r"expected a file whose name says train.*got test\."):
         load(tmp_path, task="tagging")
 
 
@@ -231,9 +213,7 @@ def test_a_task_that_a_file_is_not_for(tmp_path):
     ("rows", "positives", "held", "of_positives"),
     [(1_000, 100, 150, 15), (100_000, 20_000, 5_000, 1_000), (100_000, 1_000, 10_000, 100)],
 )
-def test_of_many_rows_a_drawn_split_gets_no_more_than_it_needs(
-    rows: int, positives: int, held: int, of_positives: int
-) -> None:
+def test_of_many_rows_a_drawn_split_gets_no_more_than_it_needs(rows, positives, held, of_positives):
     notes: list[str] = []
     made = [{"sentence": f"row {n}", "label": str(int(n < positives))} for n in range(rows)]
     splits = draw({"train": made}, 0, notes)

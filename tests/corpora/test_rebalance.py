@@ -68,24 +68,6 @@ def test_sets_of_one_size(ratio):
     assert imbalance(chosen, task="pairs") == (600 - positive, positive)
 
 
-@pytest.mark.parametrize(
-    ("name", "task", "ratio"),
-    [
-        ("embedded-entities-en", "tagging", 3),
-        ("embedded-entities-zh", "tagging", 25),
-        ("embedded-reading-en", "reading", 30),
-        ("embedded-paraphrases-en", "pairs", 5),
-        ("embedded-sentiment-en", "sentences", 0.5),
-    ],
-)
-def test_the_embedded_corpora(name, task, ratio):
-    train = load(name, task=task)["train"]
-    kept = rebalance(train, ratio, task=task)
-    assert imbalance(kept, task=task).ratio == pytest.approx(ratio, rel=0.02)
-    rows = [repr(row) for row in train]
-    assert all(repr(row) in rows for row in kept.select(range(20)))
-
-
 def test_rare_parts_of_speech():
     few = ("INTJ", "NUM", "PROPN")
     train = load("embedded-pos-zh", task="tagging")["train"]

@@ -1,43 +1,11 @@
-"""The reader of labelled sentences; the tables themselves are tested with the pairs."""
+"""Sentences with a label or with several, as `load` gives them; the forms are tested with `fit`."""
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from mutated_files import outcome, written
 
-from dicelab.corpora import CorpusError, read_file
+from dicelab.corpora import CorpusError, imbalance, load, read_file, to_dataset, validate
 from dicelab.corpora.features import FORMS
-
-
-def save(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text, encoding="utf-8", newline="")
-    return path
-
-
-def read(path: Path) -> list[dict[str, object]]:
-    rows = read_file(path, task="sentences")
-    assert rows.features == FORMS["sentences"]
-    return rows.to_list()
-
-
-def test_a_table_with_header_in_any_order(tmp_path):
-    rows = read(save(tmp_path, "x.tsv", "label\tsentence\n1\tgood\n0\tbad\n"))
-    assert rows == [{"sentence": "good", "label": 1}, {"sentence": "bad", "label": 0}]
-
-
-def test_other_forms(tmp_path):
-    good = [{"sentence": "a good, one", "label": 1}, {"sentence": "no, no", "label": 0}]
-    headerless = "".join(f"some text, {i}\t{i % 2}\n" for i in range(9))
-    assert read(save(tmp_path, "x.tsv", headerless))[1] == {"sentence": "some text, 1", "label": 1}
-    assert read(save(tmp_path, "x.csv", 'text,label\n"a good, one",1\n"no, no",0\n')) == good
-    objects = '{"text": "a good, one", "label": 1}\n{"text": "no, no", "label": 0}\n'
-    assert read(save(tmp_path, "x.jsonl", objects)) == good
 
 
 @pytest.mark.parametrize(
@@ -54,35 +22,27 @@ def test_other_forms(tmp_path):
         (["1", "1", "1"], [1, 1, 1]),  # with no 0 among these rows, 1 is still 1
     ],
 )
-def test_labels_become_numbers(tmp_path, labels, numbers):
+def test_labels_become_numbers(write, labels, numbers):
     text = "text,label\n" + "".join(f"some text {i},{label}\n" for i, label in enumerate(labels))
-    assert [row["label"] for row in read(save(tmp_path, "x.csv", text))] == numbers
+    rows = read_file(write(text, "x.csv"), task="sentences")
+    assert rows.features == FORMS["sentences"]
+    assert rows["label"][:] == numbers
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "expected rows of text and label, got an empty file"),
-        ("sentence\tlabel\n", "expected rows of text and label, got none"),
-        (
-            "text\tlabel\n" + "good\t1\nbad\t0\n" * 5 + "bad\n",
-            "x.tsv:12: expected 2 columns, as in line 1, got 1",
-        ),
-        ("sentence\tlabel\ngood\t1\n \t0\n", "x.tsv:3: expected text in column 'sentence'"),
-        ("sentence\tlabel\ngood\t\n", "x.tsv:2: expected a label in column 'label', got none"),
-        ("headline\tstars\tyear\n", "x.tsv: expected"),
-    ],
-)
-def test_a_wrong_file_is_reported_with_its_line(tmp_path, text, message):
-    with pytest.raises(CorpusError, match=message):
-        read(save(tmp_path, "x.tsv", text))
-
-
-@given(content=st.binary(max_size=40) | st.text('sentence,label\t\n"01{}:ä', max_size=40))
-@written(200)
-@pytest.mark.parametrize("name", ["x.tsv", "x.csv", "x.jsonl"])
-def test_any_bytes_end_in_a_value_or_in_a_corpus_error(name, content, tmp_path):
-    path = tmp_path / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    read = partial(read_file, task="sentences")
-    assert outcome(read, path, "sentences").startswith(("read", str(path)))
+def test_any_number_of_labels(write):
+    table = "comment,toxic,insult\nshut up,1,1\nhi you,0,0\nwhy you,0,1\n"
+    rows = read_file(write(table, "x.csv"), task="labels")
+    assert rows.features == FORMS["labels"]
+    assert rows.to_list() == [
+        {"sentence": "shut up", "labels": ["toxic", "insult"]},
+        {"sentence": "hi you", "labels": []},
+        {"sentence": "why you", "labels": ["insult"]},
+    ]
+    assert imbalance(rows, task="labels") == (3, 3)
+    twice = to_dataset({"sentence": ["x"], "labels": [["a", "a"]]}, task="labels")
+    with pytest.raises(CorpusError, match="row 0: expected labels that differ"):
+        validate(twice, task="labels")
+    corpus = load(
+        write("".join(f"text {i}\ta{i % 2}\n" for i in range(30)), "x.tsv"), task="labels"
+    )
+    assert [len(split) for split in corpus.values()] == [22, 4, 4]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
-from seqeval.scheme import IOB2, IOBES, Entities
+from seqeval.scheme import IOB2, Entities
 
 from data_scripts.ontonotes_readers import from_spans
 from dicelab.corpora import CorpusError, spans, to_iob2
@@ -59,15 +59,6 @@ def test_every_scheme_comes_to_the_same_iob2(made):
     bilou = [tag.replace("E-", "L-").replace("S-", "U-") for tag in in_iobes(found, length)]
     assert to_iob2(bilou) == iob2
     assert [tuple(span) for span in spans(iob2)] == found
-
-
-@settings(deadline=None)
-@given(entities())
-def test_iobes_agrees_with_seqeval(made):
-    found, length = made
-    theirs = Entities([in_iobes(found, length)], scheme=IOBES).entities[0]
-    ours = spans(to_iob2(in_iobes(found, length)))
-    assert [(e.tag, e.start, e.end) for e in theirs] == [tuple(span) for span in ours]
 
 
 @settings(deadline=None)

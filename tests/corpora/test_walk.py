@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import json
 import pickle
@@ -18,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mutated_files import written
 
-from dicelab import corpora
 from dicelab.corpora.cells import Asked
 from dicelab.corpora.drawing import draw
 from dicelab.corpora.errors import CorpusError
@@ -316,30 +314,6 @@ def test_odd_headers_and_labels_of_a_table(tmp_path: Path) -> None:
     found = read_source(tmp_path / "a.csv", Asked())
     assert len(found.rows["train"]) == len(again) + 1
     assert any("The header stands again in 1 lines, such as 62" in note for note in found.notes)
-
-
-#: From below to above; a module imports from those before it alone.
-FLOORS = (
-    *("errors", "registry", "text", "tags", "features", "cells", "labels", "columns"),
-    *("conll", "containers.binary", "containers.delimited"),
-    *("containers.json_text", "containers", "containers.tokens", "containers.folders"),
-    *("forms.sample", "forms.lists", "forms.token_rows", "forms.spans", "forms.studio"),
-    *("forms.prodigy", "forms.fasttext", "forms.refused", "forms", "files"),
-)
-
-
-def test_all_arrows_of_the_walk_point_down() -> None:
-    root = Path(corpora.__file__).parent
-    for floor, module in enumerate(FLOORS):
-        path = root / f"{module.replace('.', '/')}.py"
-        path = path if path.is_file() else path.with_suffix("") / "__init__.py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            name = getattr(node, "module", None) or ""
-            if isinstance(node, ast.ImportFrom) and name.startswith("dicelab.corpora."):
-                below = name.removeprefix("dicelab.corpora.")
-                inner = [f"{below}.{alias.name}" for alias in node.names]
-                inner = [one for one in inner if one in FLOORS] or [below]
-                assert all(one in FLOORS[:floor] for one in inner), f"{module} imports {inner}"
 
 
 EXAMPLES = re.findall(

@@ -5,17 +5,15 @@ Each property writes a file of one format with such things in it and reads it ba
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mutated_files import written
 
-from dicelab.corpora import CorpusError, load, read_conll, read_pairs, read_squad
-from dicelab.corpora.squad import SHIFTED, align
+from dicelab.corpora import CorpusError, load, read_conll, read_pairs
 
 #: Spaces and separators that are part of a word in some corpus: no-break, thin and ideographic
 #: space, line and paragraph separator, next line, form feed; a joiner; a soft hyphen.
@@ -51,30 +49,6 @@ def test_tables(tmp_path, rows, end, mark):
     path = save(tmp_path / "a.tsv", "sentence1\tsentence2\tlabel\n" + text, end, mark)
     data = read_pairs(path)
     assert data["sentence1"] == rows
-
-
-@given(st.text("ab ", min_size=1, max_size=40), st.integers(-12, 12))
-@settings(max_examples=200, deadline=None)
-def test_an_offset_a_dozen_characters_off_is_moved_to_the_answer(before, off):
-    context = f"{before}Ann. {'.' * 30}"
-    found, repair = align(context, "Ann", max(0, len(before) + off))
-    assert found == len(before)
-    assert repair in ("", SHIFTED)
-
-
-def test_the_nearest_of_many_occurrences_counts_as_in_quoref():
-    context = "He took the key. " * 7 + "The key and then the key was nowhere to be found."
-    start = context.rindex("the key")
-    assert align(context, "the key", start + 12) == (start, SHIFTED)
-
-
-def test_an_id_that_stands_twice_is_named(tmp_path):
-    question = {"id": "7", "question": "?", "answers": [{"text": "a", "answer_start": 0}]}
-    article = {"paragraphs": [{"context": "a", "qas": [question, question]}]}
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps({"data": [article]}))
-    with pytest.raises(CorpusError, match="expected each id once, got '7' twice"):
-        read_squad(path)
 
 
 def test_sorted_labels_leave_every_drawn_split_with_both(tmp_path):

@@ -38,14 +38,19 @@ class Server:
     """A small web server that can be slow and change its mind."""
 
     def __init__(self) -> None:
-        self.content = CONTENT
-        self.pause = 0.0
-        self.requests: list[str] = []
+        self.content, self.pause, self.requests = CONTENT, 0.0, []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                outer.answer(self)
+                outer.requests.append(self.path)
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(outer.content)))
+                self.end_headers()
+                for position in range(0, len(outer.content), 1 << 14):
+                    self.wfile.write(outer.content[position : position + (1 << 14)])
+                    self.wfile.flush()
+                    time.sleep(outer.pause)
 
             def log_message(self, *args: object) -> None:
                 pass
@@ -54,17 +59,6 @@ class Server:
         self.http.daemon_threads = True
         threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
         self.url = f"http://127.0.0.1:{self.http.server_port}"
-
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
-        self.requests.append(request.path)
-        request.send_response(200)
-        request.send_header("Content-Length", str(len(self.content)))
-        request.end_headers()
-        for position in range(0, len(self.content), 1 << 14):
-            request.wfile.write(self.content[position : position + (1 << 14)])
-            request.wfile.flush()
-            time.sleep(self.pause)
-        request.close_connection = True
 
 
 @pytest.fixture(autouse=True)
@@ -155,8 +149,6 @@ def test_without_a_known_hash_it_is_recorded_when_the_file_has_proved_right(serv
     (raw / "a.bin").unlink()
     server.content = CONTENT
     fetch(file, raw)
-    if Path("/usr/bin/sha256sum").exists():
-        subprocess.run(["sha256sum", "--quiet", "-c", SUMS], cwd=raw, check=True)
 
 
 def test_offline_without_a_mirror_is_one_clear_sentence(raw):

@@ -12,9 +12,7 @@ from dicelab.records.runs import kept_records, read_records
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_counts_are_recorded_and_counted_again_in_place(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_counts_are_recorded_and_counted_again_in_place(tmp_path, capsys):
     corpus, record = tmp_path / "tiny.conll", tmp_path / "results" / "imbalance.jsonl"
     corpus.write_text("Rome\tB-LOC\nis\tO\nold\tO\n\nYes\tO\n")
     assert main([f"wnut17={corpus}", f"wikigold={corpus}", "--record", str(record)]) == 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from mutated_files import mutated
+from hypothesis import given
+from hypothesis import strategies as st
+from mutated_files import mutated, written
 
 from data_scripts.ontonotes_readers import read_conll2012, read_names
 from dicelab.corpora import CorpusError
@@ -115,30 +116,20 @@ def test_no_sentence(write):
             read([])
 
 
-@settings(max_examples=300, deadline=None)
-@given(data=mutated(CONLL))
-def test_damaged_columns_end_in_a_value_or_in_corpus_error(tmp_path_factory, data):
-    path = tmp_path_factory.getbasetemp() / "fuzz_conll"
-    path.write_bytes(data)
+@pytest.mark.parametrize("name", ["columns", "names"])
+@given(data=st.data())
+@written(300)
+def test_a_damaged_file_ends_in_a_value_or_in_corpus_error(name, data, tmp_path):
+    sample, read, heads = {
+        "columns": (CONLL, read_conll2012, ("#begin doc", "#end doc")),
+        "names": (NAMES, read_names, ("<DOC", "</DOC")),
+    }[name]
+    path, repairs = tmp_path / "a.txt", Counter()
+    path.write_bytes(data.draw(mutated(sample)))
     try:
-        read = read_conll2012([path])
+        found = read([path], repairs=repairs)
     except CorpusError:
         return
-    lines = read_lines(path)
-    kept = [x for x in lines if x.strip() and not x.startswith(("#begin doc", "#end doc"))]
-    assert sum(map(len, read["tokens"])) == len(kept)
-
-
-@settings(max_examples=300, deadline=None)
-@given(data=mutated(NAMES))
-def test_damaged_names_end_in_a_value_or_in_corpus_error(tmp_path_factory, data):
-    path = tmp_path_factory.getbasetemp() / "fuzz.name"
-    path.write_bytes(data)
-    repairs: Counter[str] = Counter()
-    try:
-        read = read_names([path], repairs=repairs)
-    except CorpusError:
-        return
-    lines = read_lines(path)
-    kept = [x for x in lines if x.strip(" \t\r") and not x.strip().startswith(("<DOC", "</DOC"))]
-    assert len(read) + repairs["sentences of the word EMPTY left out"] == len(kept)
+    kept = [x for x in read_lines(path) if x.strip(" \t\r") and not x.strip().startswith(heads)]
+    lines = sum(map(len, found["tokens"])) if name == "columns" else len(found)
+    assert lines + repairs["sentences of the word EMPTY left out"] == len(kept)

@@ -7,13 +7,11 @@ from collections import Counter
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from mutated_files import mutated
 
 from data_scripts.treebanks import read_treebank
 from dicelab.corpora import CorpusError
 from dicelab.corpora.text import decode
-from dicelab.corpora.trees import printed as as_printed
 
 ENGLISH = r"""
 ( (S
@@ -107,40 +105,6 @@ def test_only_traces_is_no_corpus(write):
 def test_depth_has_no_limit(write):
     deep = "(X " * 20_000 + "(NN a)" + ")" * 20_000
     assert rows(read_treebank([write(deep)])) == [[("a", "NN")]]
-
-
-LEAF = st.tuples(
-    st.sampled_from(["NN", "VB", "PU", "-NONE-"]),
-    st.text(st.characters(codec="utf-8", exclude_characters="()<>\0\\-\ufeff"), min_size=1).filter(
-        lambda w: len(w.split()) == 1 and w == w.strip() and w.split()[0] == w
-    ),
-)
-TREE = st.recursive(LEAF, lambda t: st.lists(t, min_size=1, max_size=3), max_leaves=8)
-
-
-def printed(tree) -> str:
-    if isinstance(tree, tuple):
-        return f"({tree[0]} {tree[1]})"
-    return "(NP " + "\n ".join(printed(child) for child in tree) + ")"
-
-
-def leaves(tree) -> list[tuple[str, str]]:
-    return [tree] if isinstance(tree, tuple) else [x for child in tree for x in leaves(child)]
-
-
-@settings(deadline=None)
-@given(st.lists(TREE, min_size=1, max_size=3))
-def test_leaves_of_any_tree(tmp_path_factory, trees):
-    path = tmp_path_factory.getbasetemp() / "trees.mrg"
-    path.write_text("\n".join(f"( {printed(tree)} )" for tree in trees), encoding="utf-8")
-    expected = [[(w, t) for t, w in leaves(tree) if t != "-NONE-"] for tree in trees]
-    expected = [sentence for sentence in expected if sentence]
-    if expected:
-        expected = [[(as_printed(word), tag) for word, tag in row] for row in expected]
-        assert rows(read_treebank([path])) == expected
-    else:
-        with pytest.raises(CorpusError):
-            read_treebank([path])
 
 
 @settings(max_examples=300, deadline=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import types
 import warnings
 from collections.abc import Callable
 
@@ -171,7 +170,6 @@ def mines_by_topk(logits: Tensor, targets: Tensor) -> Tensor:
 def test_hard_negative_mining_that_keeps_all_or_none_is_found() -> None:
     finding = diagnose(mining_one_place_off, *BINARY)["mining"]
     assert finding.verdict == "problem"
-    assert "997 (1), 995 (3), 994 (5), 0 (7), 1 (10), 7 (30), 28 (100)" in finding.meaning
     finding = diagnose(mines_by_topk, *BINARY)["mining"]
     assert (finding.verdict, "1 (1), 1 (3)" in finding.meaning) == ("ok", True)
     assert "mining" not in str(diagnose(F.binary_cross_entropy_with_logits, *BINARY))
@@ -353,22 +351,3 @@ def test_the_report_reads() -> None:
     assert str(diagnose(make_loss("dl"), *MULTI)).startswith("no problem found\n")
     with pytest.raises(KeyError, match="checked: call, gradient"):
         report["nonsense"]
-
-
-def image(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows as a picture of one column, the layout of segmentation libraries."""
-    rows = logits.reshape(-1, logits.shape[-1])
-    return rows.transpose(0, 1)[None, :, :, None], targets.reshape(1, -1, 1)
-
-
-def test_monai() -> None:
-    losses = pytest.importorskip("monai.losses")
-    dice = losses.DiceLoss(softmax=True, to_onehot_y=True)
-    report = diagnose(lambda x, y: dice(image(x, y)[0], image(x, y)[1][:, None]), *MULTI)
-    assert {finding.name for finding in report.problems} <= {"ignored labels"}
-
-
-def test_segmentation_models_pytorch(segmentation_models: types.ModuleType) -> None:
-    dice = segmentation_models.DiceLoss("multiclass", ignore_index=-100)
-    report = diagnose(lambda x, y: dice(*image(x, y)), *MULTI)
-    assert report.ok, str(report)

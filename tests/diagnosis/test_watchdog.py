@@ -5,25 +5,19 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-from datasets import DatasetDict
 from torch import Tensor, nn
 from transformers import Trainer, TrainingArguments, set_seed
 
 from dicebook import CrossEntropyLoss, DiceLoss, TrainerLoss, TverskyLoss, make_loss
 from dicebook.diagnosis import watchdog
 from dicebook.diagnosis.watchdog import Watchdog
-from dicelab.corpora import load
-from dicelab.tasks import tagging
-from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
-from dicelab.training.trainer import train
+from tests.tiny_tagger import rare_entities, train_tagger
 
 GOLD = torch.tensor([0] * 90 + [1] * 5 + [2] * 5)
 
@@ -157,56 +151,25 @@ def test_torch_alone_is_enough() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-SENTENCES = 240
-
-
-@cache
-def prepared() -> tuple[Any, tagging.Encoded]:
-    corpus = load("embedded-entities-en", task="tagging")
-    sizes = {"train": SENTENCES, "validation": 60, "test": 60}
-    corpus = DatasetDict({name: corpus[name].select(range(n)) for name, n in sizes.items()})
-    texts = [" ".join(tokens) for tokens in corpus["train"]["tokens"]]
-    tokenizer = load_tokenizer("tiny", texts, max_length=48)
-    return tokenizer, tagging.encode(corpus, tokenizer, max_length=48)
-
-
-def train_tagger(loss: nn.Module, epochs: int) -> float:
+def of_training(loss: nn.Module, epochs: int) -> float:
     """Train a tiny tagger by the project's trainer; the last share of classes other than O."""
-    tokenizer, encoded = prepared()
-    trained = train(
-        Experiment(
-            corpus="embedded-entities-en",
-            start="zero",
-            epochs=epochs,
-            batch_size=16,
-            learning_rate=3e-3,
-            max_length=48,
-            device="cpu",
-        ),
-        build_model=lambda: tagging.model("tiny", tokenizer, encoded.labels),
-        splits=encoded.splits,
-        collator=tagging.collator(tokenizer),
-        tokenizer=tokenizer,
-        compute_loss=TrainerLoss(loss),
-        evaluate=lambda logits, split: {"f1": float((logits.argmax(-1) != 0).mean())},
-    )
+    given = {"start": "zero", "epochs": epochs, "batch_size": 16, "learning_rate": 3e-3}
+    experiment = Experiment(corpus="x", device="cpu", **given)
+    trained = train_tagger(experiment, TrainerLoss(loss), made=rare_entities(240))
     return float((trained.logits["test"].argmax(-1) != 0).mean())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ce", "dsc"])
-def test_no_alarm_where_a_tagger_trains(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    others = train_tagger(make_loss(name), 4)
+def test_no_alarm_where_a_tagger_trains(capsys: pytest.CaptureFixture[str]) -> None:
+    others = of_training(make_loss("dsc"), 4)
     assert "watchdog" not in capsys.readouterr().out
     assert others > 0.01
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:squared=False")
-def test_the_trainer_calls_out_linear_dice_that_finds_nothing(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    others = train_tagger(DiceLoss(squared=False, absent="keep"), 2)
+def test_the_trainer_calls_out_linear_dice_that_finds_nothing(capsys):
+    others = of_training(DiceLoss(squared=False, absent="keep"), 2)
     said = capsys.readouterr().out
     assert others == 0
     assert "watchdog: the model predicts one class nearly everywhere: class 0" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import random
 from pathlib import Path
+from typing import Any
 
 from dicelab.fit.fitting import Fit
 from dicelab.fit.options import Options
@@ -52,10 +53,10 @@ def sentences(path: Path, rows: int = 160, share: float = 0.2) -> Path:
         writer.writerow(["id", "message", "flag"])
         for number in range(rows):
             words = _filler(rng)
-            yes = rng.random() < share
-            if yes:
+            is_positive = rng.random() < share
+            if is_positive:
                 words.insert(rng.randint(0, len(words)), rng.choice(NAMES))
-            writer.writerow([f"r{number}", " ".join(words), "hit" if yes else "miss"])
+            writer.writerow([f"r{number}", " ".join(words), "hit" if is_positive else "miss"])
     return path
 
 
@@ -66,11 +67,11 @@ def pairs(path: Path, rows: int = 160) -> Path:
         writer = csv.writer(file)
         writer.writerow(["premise", "hypothesis", "label"])
         for _ in range(rows):
-            yes = rng.random() < 0.4
+            is_positive = rng.random() < 0.4
             both = [_filler(rng), _filler(rng)]
-            for words in both if yes else both[: rng.randint(0, 1)]:
+            for words in both if is_positive else both[: rng.randint(0, 1)]:
                 words.append(rng.choice(NAMES))
-            writer.writerow([*(" ".join(words) for words in both), int(yes)])
+            writer.writerow([*(" ".join(words) for words in both), int(is_positive)])
     return path
 
 
@@ -95,28 +96,28 @@ def labels(path: Path, rows: int = 200) -> Path:
 MAKERS = {"tagging": tagged, "rare": rare, "sentences": sentences, "pairs": pairs, "labels": labels}
 
 
+def options(folder: Path, task: str, **more: Any) -> Options:
+    """A fit of the tiny encoder on the CPU; the file is made at the first call."""
+    source = folder / f"my-{task}.{'csv' if task == 'pairs' else 'tsv'}"
+    if not source.exists():
+        MAKERS[task](source)
+    columns = {"text": "message", "label": "flag"} if task == "sentences" else {}
+    usual = {"encoder": "tiny", "device": "cpu", "out": str(folder / "out"), **columns}
+    return Options(source=str(source), **{**usual, **more})
+
+
 def planned(options: Options, epochs: int = 4, *, refit: bool = False) -> Plan:
     """A plan that no clock decides."""
-    return Plan(
-        options.arms,
-        options.rates or (2e-3,),
-        min(2, len(options.arms)),
-        tuple(range(options.seeds)),
-        epochs,
-        -1,
-        10,
-        Speed(0.01, 0.001, 0.01, 10),
-        5.0,
-        10.0,
-        refit,
-    )
+    arms, rates, seeds = options.arms, options.rates or (2e-3,), tuple(range(options.seeds))
+    speed, finals = Speed(0.01, 0.001, 0.01, 10), min(2, len(options.arms))
+    return Plan(arms, rates, finals, seeds, epochs, -1, 10, speed, 5.0, 10.0, refit)
 
 
 def fitted(options: Options, epochs: int = 4, *, refit: bool = False) -> Fit:
     """A whole fit by such a plan."""
     fit = Fit(options, lambda line: None)
     fit.read()
-    fit.floors()
+    fit.baselines()
     fit.result.plan = planned(options, epochs, refit=refit)
     fit.search()
     fit.finals()

@@ -34,6 +34,10 @@ def text(content: str, name: str = "my.tsv") -> Callable[[Path], Path]:
     return write
 
 
+def labelled(label: Callable[[int], object], rows: int = 60) -> Callable[[Path], Path]:
+    return text(HEAD + "".join(f"a text {i}\t{label(i)}\n" for i in range(rows)))
+
+
 def raw(content: bytes, name: str = "my.tsv") -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         (folder / name).write_bytes(content)
@@ -64,167 +68,148 @@ MANY = {"text": [f"a text {i}" for i in range(60)], "label": [i % 2 for i in ran
 LINES = [json.dumps({"text": f"a text {i}", "label": "ab"[i % 2]}) for i in range(60)]
 SQUAD = json.dumps({"version": "1.1", "data": []})
 
-BAD: dict[str, tuple[Callable[[Path], Path], dict[str, object], str]] = {
-    "an empty file": (text(""), {}, "my.tsv: expected rows of text and label, got an empty file"),
-    "blank lines alone": (text("\n \n"), {}, "got an empty file"),
-    "a header alone": (text(HEAD), {}, "expected rows of text and label, got none"),
-    "two rows": (text(HEAD + "a b\tx\nc d\ty\n"), {}, "expected at least 20 rows to draw"),
-    "one class": (
-        text(HEAD + "".join(f"a text {i}\tx\n" for i in range(40))),
-        {},
-        "expected at least two classes in train, got 'x' alone",
-    ),
-    "no such file": (lambda place: place / "none.tsv", {}, "expected a file, a folder, hub:NAME"),
+#: What writes a file, what is said of it, and options, if there are some.
+BAD: dict[str, tuple[Any, ...]] = {
+    "an empty file": (text(""), "my.tsv: expected rows of text and label, got an empty file"),
+    "blank lines alone": (text("\n \n"), "got an empty file"),
+    "a header alone": (text(HEAD), "expected rows of text and label, got none"),
+    "two rows": (text(HEAD + "a b\tx\nc d\ty\n"), "expected at least 20 rows to draw"),
+    "one class": (labelled(lambda i: "x"), "expected at least two classes in train, got 'x' alone"),
+    "no such file": (lambda place: place / "none.tsv", "expected a file, a folder, hub:NAME"),
     "another encoding": (
         raw((HEAD + ROWS).encode() + "Zürich\tb\n".encode("latin-1")),
-        {},
         "my.tsv:62: expected text in column 'text', got byte 0xfc, which is not utf-8 (--encoding)",
     ),
     "an encoding that is none": (
         text(HEAD + ROWS),
-        {"encoding": "latin-one"},
         "--encoding: expected an encoding such as utf-8 or cp1252, got 'latin-one'",
+        {"encoding": "latin-one"},
     ),
     "two encodings": (
         raw((HEAD + ROWS).encode() + "Zürich\tb\n".encode() + "Zürich\tb\n".encode("cp1252") * 9),
-        {},
         "my.tsv:63: expected text in column 'text', got byte 0xfc, which is not utf-8",
     ),
     "a missing column": (
         text(HEAD + ROWS + "no label here\n"),
-        {},
         "my.tsv:62: expected 2 columns, as in line 1, got 1 (--skip-bad leaves bad rows out)",
     ),
-    "two bad rows": (text(HEAD + ROWS + "none\nnone\n"), {}, "1 more rows are bad, too"),
-    "an empty text": (text(HEAD + ROWS + "\tb\n"), {}, "my.tsv:62: expected text in column 'text'"),
+    "two bad rows": (text(HEAD + ROWS + "none\nnone\n"), "1 more rows are bad, too"),
+    "an empty text": (text(HEAD + ROWS + "\tb\n"), "my.tsv:62: expected text in column 'text'"),
     "an empty label": (
         text(HEAD + ROWS + "a b c\t\n"),
-        {},
         "my.tsv:62: expected a label in column 'label', got none",
     ),
     "NaN for a label": (
         table({**MANY, "label": [float(i % 2) for i in range(59)] + [float("nan")]}),
-        {},
         "my.parquet:60: expected a label in column 'label', got none",
     ),
     "null for a text": (
         table({**MANY, "text": [*MANY["text"][:59], None]}),
-        {},
         "my.parquet:60: expected text in column 'text', got none",
     ),
     "a number for a text": (
         table({"text": list(range(60)), "label": MANY["label"]}),
-        {},
         "my.parquet:1: expected text in column 'text', got 0",
     ),
     "a number to predict": (
         table({**MANY, "label": [i + 0.5 for i in range(60)]}),
-        {},
         "my.parquet:1: expected a label in column 'label', got 0.5",
     ),
     "a label for every row": (
-        text(HEAD + "".join(f"a text {i}\tid{i}\n" for i in range(1500))),
-        {"label": "label"},
+        labelled(lambda i: f"id{i}", 1500),
         "expected a label of at most 1000 kinds, got ",
+        {"label": "label"},
     ),
-    "no parquet": (raw(b"PAR1 nothing", "my.parquet"), {}, "expected a parquet file"),
+    "no parquet": (raw(b"PAR1 nothing", "my.parquet"), "expected a parquet file"),
     "broken JSON": (
         text("\n".join([*LINES, '{"text": ']), "my.jsonl"),
-        {},
         "my.jsonl:61: expected a JSON object, got ",
     ),
     "a list for a JSON object": (
         text("\n".join([*LINES, "[1, 2]"]), "my.jsonl"),
-        {},
         "my.jsonl:61: expected a JSON object, got [1, 2]",
     ),
     "an open quote": (
         text('text,label\n"never closed,a\nmore,b\n', "my.csv"),
-        {},
         "my.csv:2: expected quoted fields",
     ),
     "two columns of one name": (
         text("text\ttext\tlabel\n" + "a b\tc d\tx\n" * 30),
-        {},
         "my.tsv:1: expected one column 'text', got two of that name",
     ),
     "an unknown column": (
         text(HEAD + ROWS),
-        {"label": "flag"},
         "--label: expected one of the columns 'text', 'label', got 'flag'",
+        {"label": "flag"},
     ),
     "columns that say nothing": (
         text("p\tq\n" + "".join(f"x{i}\ty{i}\n" for i in range(40))),
-        {},
         "the columns are '1', '2'. Say it with ",
     ),
     "a second text that is none": (
         text(HEAD + ROWS),
-        {"task": "pairs"},
         "expected two columns of text for pairs, got 'text' alone; say the other with --text2",
+        {"task": "pairs"},
     ),
     "test with other columns": (
         folder(train=HEAD + ROWS, test="body\tflag\na b\ta\n" * 9),
-        {"text": "text", "label": "label"},
         "expected the columns of ",
+        {"text": "text", "label": "label"},
     ),
     "no positives in validation": (
         folder(train=HEAD + ROWS, dev=HEAD + "some text\ta\n" * 9, test=HEAD + ROWS),
-        {"positive": "b"},
         "expected rows labelled 'b' in validation, got none",
+        {"positive": "b"},
     ),
     "two files for a split": (
         folder(train=HEAD + ROWS, dev=HEAD + ROWS, validation=HEAD + ROWS),
-        {},
         "expected one file for validation, got dev.tsv and validation.tsv",
     ),
-    "a folder without train": (folder(test=HEAD), {}, "expected a file whose name says train"),
-    "an empty folder": (folder(), {}, "such as train.tsv, got nothing"),
-    "questions": (text(SQUAD, "my.json"), {}, "train on them with chapter 10"),
+    "a folder without train": (folder(test=HEAD), "expected a file whose name says train"),
+    "an empty folder": (folder(), "such as train.tsv, got nothing"),
+    "questions": (text(SQUAD, "my.json"), "train on them with chapter 10"),
     "mixed tag schemes": (
         text(TAGGED + "Lima\tLOC\n\n", "my.conll"),
-        {},
         "my.conll:121: expected a tag such as O, B-PER or I-PER, got 'LOC'",
     ),
-    "a tag without a token": (text(TAGGED + "O\n", "my.conll"), {}, "my.conll:121: expected 2 col"),
+    "a tag without a token": (text(TAGGED + "O\n", "my.conll"), "my.conll:121: expected 2 col"),
     "one tag": (
         text("".join(f"Ada{i}\tO\nsaw\tO\n\n" for i in range(30)), "my.conll"),
-        {},
         "expected at least two tags",
     ),
     "a name for a tag's column": (
         text(TAGGED, "my.conll"),
-        {"label": "tag"},
         "a tagged file has no header; expected a column's number from 1, got 'tag'",
+        {"label": "tag"},
     ),
     "a positive class that is none": (
         text(HEAD + ROWS),
-        {"positive": "c"},
         "--positive: expected 'a' or 'b', got 'c'",
+        {"positive": "c"},
     ),
     "a positive class of three": (
-        text(HEAD + "".join(f"a text {i}\t{i % 3}\n" for i in range(60))),
-        {"positive": "1"},
+        labelled(lambda i: i % 3),
         "--positive: expected two classes, got 3",
+        {"positive": "1"},
     ),
     "yes-or-no columns with another value": (
         text("text\tp\tq\n" + "a b c\t1\t0\n" * 30 + "a b\t2\t0\n"),
-        {"label": "p,q"},
         "my.tsv:32: expected 0 or 1 in column 'p', got '2'",
+        {"label": "p,q"},
     ),
     "several labels of a pair": (
         text("text1\ttext2\tlabel\n" + "a b\tc d\tx|y\na b\tc d\tx\na b\tc d\ty\n" * 20),
-        {"task": "labels", "text": "text1", "text2": "text2", "label_separator": "|"},
         "expected one text a row with several labels, got pairs",
+        {"task": "labels", "text": "text1", "text2": "text2", "label_separator": "|"},
     ),
 }
 
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_data(case: str, tmp_path: Path) -> None:
-    write, options, words = BAD[case]
+    write, words, *options = BAD[case]
     with pytest.raises((CorpusError, FitError)) as found:
-        read(Options(source=str(write(tmp_path)), **options))  # type: ignore[arg-type]
+        read(Options(source=str(write(tmp_path)), **dict(*options)))
     message = str(found.value)
     assert words in message
     assert "expected" in message or "train on them" in message
@@ -259,19 +244,14 @@ def test_a_metric_that_the_task_has_not(tmp_path: Path) -> None:
     tagged = Options(source=str(made_up.tagged(tmp_path / "my.conll")), metric="accuracy")
     with pytest.raises(FitError, match="expected f1, macro-f1 or f2 for tags, got accuracy"):
         problem_of(read(tagged), tagged)
-    path = text(HEAD + "".join(f"a text {i}\t{i % 3}\n" for i in range(60)))(tmp_path)
+    path = labelled(lambda i: i % 3)(tmp_path)
     three = Options(source=str(path), at_recall=0.9)
     with pytest.raises(FitError, match="expected two classes, got 3"):
         problem_of(read(three), three)
 
 
 def test_too_few_minutes_says_how_many_there_should_be(tmp_path: Path) -> None:
-    options = Options(
-        source=str(made_up.sentences(tmp_path / "my.tsv")),
-        text="message",
-        label="flag",
-        minutes=0.5,
-    )
+    options = made_up.options(tmp_path, "sentences", minutes=0.5)
     problem = problem_of(read(options), options)
     problem.splits = problem.data.splits
     with pytest.raises(FitError, match=r"--minutes: expected about \d+ or more .* got 0.5"):
@@ -279,9 +259,7 @@ def test_too_few_minutes_says_how_many_there_should_be(tmp_path: Path) -> None:
 
 
 def test_who_asks_for_no_minutes_gets_a_short_run_on_a_slow_machine(tmp_path: Path) -> None:
-    options = Options(
-        source=str(made_up.sentences(tmp_path / "my.tsv")), text="message", label="flag"
-    )
+    options = made_up.options(tmp_path, "sentences")
     problem = problem_of(read(options), options)
     problem.splits = problem.data.splits
     slow, fast = (

@@ -54,7 +54,7 @@ def test_with_few_positives_the_threshold_maximises_expected_f1(
     rng = np.random.default_rng(0)
     gold = (np.arange(400) < positives).astype(int)
     margins = (2 * rng.normal(size=400) + 3 * gold - 3).astype(np.float32)
-    bias = task.tune(np.stack([0 * margins, margins], 1), Dataset.from_dict({"label": gold}))
+    bias = task.tuned(np.stack([0 * margins, margins], 1), Dataset.from_dict({"label": gold}))
     expected, observed = (
         calibrated_plug_in(margins, gold),
         best_threshold(margins, gold, Goal("f1", (1,))),
@@ -72,10 +72,10 @@ def test_of_three_classes_the_prior_is_taken_back_where_macro_f1_gains(tmp_path:
     # A model that knows the class but leans on how frequent it is.
     scores = np.eye(3)[gold] + np.log(counts / counts.sum())
     assert set(task.decide(scores, np.zeros(3))) == {task.labels.index("a")}
-    bias = task.tune(scores, split)
+    bias = task.tuned(scores, split)
     assert (task.decide(scores, bias) == gold).all()
     # Where argmax is right already, nothing is changed.
-    assert not task.tune(9 * np.eye(3)[gold], split).any()
+    assert not task.tuned(9 * np.eye(3)[gold], split).any()
 
 
 def test_the_threshold_of_a_rare_label_is_drawn_to_the_common_one(tmp_path: Path) -> None:
@@ -88,20 +88,17 @@ def test_the_threshold_of_a_rare_label_is_drawn_to_the_common_one(tmp_path: Path
     scores[:100, often] = 1 + np.linspace(0, 1, 100)
     scores[100:, often] = -5.0
     scores[:2, rare] = -6.0
-    cut = -task.tune(scores, Dataset.from_dict({"labels": gold.tolist()}))
+    threshold = -task.tuned(scores, Dataset.from_dict({"labels": gold.tolist()}))
     own = best_threshold(scores[:, rare], gold[:, rare], Goal("f1", (0,)))
-    assert own < cut[unseen] - 1  # of a label without positives it is the common one
-    assert cut[rare] == pytest.approx((2 * own + SHRINK * cut[unseen]) / (2 + SHRINK))
+    assert own < threshold[unseen] - 1  # of a label without positives it is the common one
+    assert threshold[rare] == pytest.approx((2 * own + SHRINK * threshold[unseen]) / (2 + SHRINK))
 
 
 # -- a run -------------------------------------------------------------------------------------
 
 
 def asked(folder: Path, task: str, **more: Any) -> Options:
-    source = made_up.MAKERS[task](folder / f"my-{task}.tsv")
-    text = {"text": "message", "label": "flag"} if task == "sentences" else {}
-    usual = {"encoder": "tiny", "device": "cpu", "seeds": 1, **text}
-    return Options(source=str(source), out=str(folder / "out"), **{**usual, **more})
+    return made_up.options(folder, task, **{"seeds": 1, **more})
 
 
 @pytest.mark.slow
@@ -269,15 +266,14 @@ def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit
         monkeypatch.setattr(fitting, "run", run)
         fit = Fit(options, lambda line: None)
         fit.read()
-        fit.floors()
+        fit.baselines()
         fit.result.plan = replace(planned(options), minutes=minutes)
         fit.search()
         fit.finals()
         return fit
 
-    fit_of_clock = make
-    fit_of_clock.clock = clock  # type: ignore[attr-defined]
-    return fit_of_clock
+    make.clock = clock  # type: ignore[attr-defined]
+    return make
 
 
 def test_of_an_arm_the_best_rate_goes_on_and_of_its_seeds_the_best_is_kept(
@@ -416,6 +412,7 @@ def test_a_run_is_told_to_stop_once_the_time_is_over(
         ({"pieces": 2.1}, "cuts words into 2.1 pieces, and embeddings are 10.0 points behind"),
         ({"pieces": 2.1, "encoder": "tiny"}, "Try `--encoder minilm`"),
         ({"chosen": None}, "fine-tuning was not tried, for there was no time. `--minutes 20`"),
+        ({"chosen": None, "least": 31}, "for there was no time. `--minutes 31`"),
         ({"best": 3}, "validation still rose at the last pass of fine-tuning. `--minutes 20`"),
         ({"positives": 199}, "label more rows: train has 199 of 'yes'"),
         ({}, "look at the errors"),
@@ -428,7 +425,7 @@ def test_the_next_step_follows_from_what_holds_the_model_back(
     monkeypatch.setattr(report, "class_counts", lambda data: counts)
     monkeypatch.setattr(report, "best_pass", lambda run, problem: cause.get("best", 2))
     result: Any = SimpleNamespace(
-        plan=SimpleNamespace(minutes=10, partial=False),
+        plan=SimpleNamespace(minutes=10, partial=False, least=cause.get("least", 0)),
         options=SimpleNamespace(minutes=None, linear=True, steps=None),
         data=SimpleNamespace(entities=False),
         problem=None,

@@ -40,7 +40,7 @@ INJECTED = {
         SafetensorError("I/O error: No space left on device (os error 28)"),
     ),
     "a full disk at the probe": (
-        "dicelab.fit.fitting.probe",
+        "dicelab.fit.plan.probe",
         SafetensorError("I/O error: No space left on device (os error 28)"),
     ),
     "a run's model cannot be read": (

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from mutated_files import written
 
@@ -34,9 +34,9 @@ N = 40
 TEXTS = [
     f"the parcel number {i} came {'late' if i % 4 == 0 else 'on time'}, well" for i in range(N)
 ]
-YES = [int(i % 4 == 0) for i in range(N)]
-NAMES = ["bad" if yes else "good" for yes in YES]
-RECORDS = [{"text": text, "label": yes} for text, yes in zip(TEXTS, YES, strict=True)]
+POSITIVE = [int(i % 4 == 0) for i in range(N)]
+NAMES = ["bad" if is_positive else "good" for is_positive in POSITIVE]
+RECORDS = [{"text": text, "label": label} for text, label in zip(TEXTS, POSITIVE, strict=True)]
 SETS = [
     [name for n, name in ((2, "late"), (3, "rude"), (5, "lost")) if i % n == 0] for i in range(N)
 ]
@@ -73,7 +73,7 @@ def column_file(sign: str = "\t", **respelt: str) -> str:
     return "\n\n".join(rows) + "\n"
 
 
-PAIRS = list(zip(TEXTS, YES, strict=True))
+PAIRS = list(zip(TEXTS, POSITIVE, strict=True))
 NAMED_PAIRS = list(zip(TEXTS, NAMES, strict=True))
 SEVERAL_PAIRS = list(zip(TEXTS, SETS, strict=True))
 HEADED = [["text", "label"], *PAIRS]
@@ -85,51 +85,26 @@ CLASSES: dict[str, tuple[str, str | bytes]] = {
     "lines named .json": ("a.json", lines(RECORDS)),
     "lines": ("a.jsonl", lines(RECORDS)),
     "objects under a key": ("a.json", json.dumps({"version": 1, "examples": RECORDS})),
-    "pandas' columns": ("a.json", frame(label=YES).to_json()),
-    "pandas' table": ("a.json", frame(label=YES).to_json(orient="table")),
-    "pandas' lists": ("a.json", json.dumps({"text": TEXTS, "label": YES})),
-    "pandas' CSV with its index": ("a.csv", frame(klasse=YES).to_csv()),
-    "pandas' CSV without": ("a.csv", frame(label=YES).to_csv(index=False)),
-    "pandas' TSV": ("a.tsv", frame(label=YES).to_csv(sep="\t", index=False)),
-    "everything quoted": ("a.csv", frame(label=YES).to_csv(index=False, quoting=1)),
-    "numbers as floats": ("a.csv", frame(label=[float(y) for y in YES]).to_csv(index=False)),
-    "some numbers as floats": (
-        "a.csv",
-        table(
-            [["text", "label"], *([t, y if i % 3 else float(y)] for i, (t, y) in enumerate(PAIRS))]
-        ),
-    ),
+    "pandas' columns": ("a.json", frame(label=POSITIVE).to_json()),
+    "pandas' table": ("a.json", frame(label=POSITIVE).to_json(orient="table")),
+    "pandas' lists": ("a.json", json.dumps({"text": TEXTS, "label": POSITIVE})),
+    "pandas' CSV with its index": ("a.csv", frame(klasse=POSITIVE).to_csv()),
+    "pandas' CSV without": ("a.csv", frame(label=POSITIVE).to_csv(index=False)),
+    "pandas' TSV": ("a.tsv", frame(label=POSITIVE).to_csv(sep="\t", index=False)),
+    "everything quoted": ("a.csv", frame(label=POSITIVE).to_csv(index=False, quoting=1)),
+    "numbers as floats": ("a.csv", frame(label=[float(y) for y in POSITIVE]).to_csv(index=False)),
+    "some numbers as floats": ("a.csv", table([["text", "label"], *([t, y if i % 3 else float(y)] for i, (t, y) in enumerate(PAIRS))])),
     "semicolons": ("a.csv", table(HEADED, ";")),
     "semicolons without a header": ("a.csv", table(PAIRS, ";")),
     "Excel's sep=": ("a.csv", "sep=;\n" + table(HEADED, ";")),
     "bars": ("a.txt", table(HEADED, "|")),
     "no header": ("a.tsv", table(PAIRS, "\t")),
     "a header that has a comma": ("a.csv", table([["text (short, raw)", "label"], *PAIRS], ";")),
-    "a comma at the end of each line": (
-        "a.csv",
-        table([["text", "label", ""], *([*row, ""] for row in PAIRS)]),
-    ),
-    "names that say nothing, and empty columns": (
-        "spam.csv",
-        table([["v1", "v2", "", ""], *([y, t, "", ""] for t, y in PAIRS)]),
-    ),
-    "a table of Markdown": (
-        "a.md",
-        "| text | label |\n|:---|---|\n" + "".join(f"| {t} | {y} |\n" for t, y in PAIRS),
-    ),
-    "a date, a user and an address beside the text": (
-        "a.csv",
-        table(
-            [
-                [y, f"Mon Apr 06 22:{i:02}:45 PDT 2009", f"user{i}", f"https://x.org/{i:040}", t]
-                for i, (t, y) in enumerate(PAIRS)
-            ]
-        ),
-    ),
-    "backslashes before quotes": (
-        "a.csv",
-        "text,label\n" + "".join(f'"{t} \\"no\\"",{y}\n' for t, y in PAIRS),
-    ),
+    "a comma at the end of each line": ("a.csv", table([["text", "label", ""], *([*row, ""] for row in PAIRS)])),
+    "names that say nothing, and empty columns": ("spam.csv", table([["v1", "v2", "", ""], *([y, t, "", ""] for t, y in PAIRS)])),
+    "a table of Markdown": ("a.md", "| text | label |\n|:---|---|\n" + "".join(f"| {t} | {y} |\n" for t, y in PAIRS)),
+    "a date, a user and an address beside the text": ("a.csv", table([[y, f"Mon Apr 06 22:{i:02}:45 PDT 2009", f"user{i}", f"https://x.org/{i:040}", t] for i, (t, y) in enumerate(PAIRS)])),
+    "backslashes before quotes": ("a.csv", "text,label\n" + "".join(f'"{t} \\"no\\"",{y}\n' for t, y in PAIRS)),
     "CRLF": ("a.tsv", table(HEADED, "\t").replace("\n", "\r\n")),
     "CR": ("a.tsv", table(HEADED, "\t").replace("\n", "\r")),
     "UTF-16": ("a.tsv", table(HEADED, "\t").encode("utf-16")),
@@ -137,22 +112,13 @@ CLASSES: dict[str, tuple[str, str | bytes]] = {
     "gzip": ("a.csv.gz", gzip.compress(table(HEADED).encode())),
     "a trailing sign": ("a.csv", "text;label\n" + "".join(f"{t};{y};\n" for t, y in PAIRS)),
     "a title above the table": ("a.tsv", "Export of 3 May\n" + table(HEADED, "\t")),
-    "an id called label": (
-        "a.csv",
-        table([["text", "label", "target"], *([t, i, y] for i, (t, y) in enumerate(PAIRS))]),
-    ),
-    "a list of one label or none": (
-        "a.jsonl",
-        lines([{"text": t, "label": y, "id": i} for i, (t, y) in enumerate(PAIRS)]),
-    ),
-}
+    "an id called label": ("a.csv", table([["text", "label", "target"], *([t, i, y] for i, (t, y) in enumerate(PAIRS))])),
+    "a list of one label or none": ("a.jsonl", lines([{"text": t, "label": y, "id": i} for i, (t, y) in enumerate(PAIRS)])),
+}  # fmt: skip
 NAMED: dict[str, tuple[str, str | bytes]] = {
     "fastText": ("a.txt", "".join(f"__label__{n} {t}\n" for t, n in NAMED_PAIRS)),
     "fastText with tabs": ("a.txt", "".join(f"__label__{n}\t{t}\n" for t, n in NAMED_PAIRS)),
-    "Label Studio's small JSON": (
-        "a.json",
-        json.dumps([{"id": i, "text": t, "sentiment": n} for i, (t, n) in enumerate(NAMED_PAIRS)]),
-    ),
+    "Label Studio's small JSON": ("a.json", json.dumps([{"id": i, "text": t, "sentiment": n} for i, (t, n) in enumerate(NAMED_PAIRS)])),
     "Label Studio's JSON": (
         "a.json",
         json.dumps(
@@ -166,70 +132,23 @@ NAMED: dict[str, tuple[str, str | bytes]] = {
             ]
         ),
     ),
-    "a first row whose label is called title": (
-        "a.tsv",
-        "".join(f"{t}\t{n}\n" for t, n in NAMED_PAIRS),
-    ),
-    "labels in two cases": (
-        "a.csv",
-        table(
-            [
-                ["text", "label"],
-                *([t, n.upper() if i == 7 else f"{n} "] for i, (t, n) in enumerate(NAMED_PAIRS)),
-            ]
-        ),
-    ),
-}
+    "a first row whose label is called title": ("a.tsv", "".join(f"{t}\t{n}\n" for t, n in NAMED_PAIRS)),
+    "labels in two cases": ("a.csv", table([["text", "label"], *([t, n.upper() if i == 7 else f"{n} "] for i, (t, n) in enumerate(NAMED_PAIRS))])),
+}  # fmt: skip
 SEVERAL: dict[str, tuple[str, str]] = {
     "a list of names": ("a.jsonl", lines([{"text": t, "labels": of} for t, of in SEVERAL_PAIRS])),
-    "names between bars": (
-        "a.csv",
-        frame(labels=["|".join(of) for of in SETS]).to_csv(index=False),
-    ),
+    "names between bars": ("a.csv", frame(labels=["|".join(of) for of in SETS]).to_csv(index=False)),
     "a list as text": ("a.csv", frame(labels=SETS).to_csv(index=False)),
-    "a list of 0 and 1": (
-        "a.jsonl",
-        lines([{"text": t, "labels": of} for t, of in zip(TEXTS, HOT, strict=True)]),
-    ),
+    "a list of 0 and 1": ("a.jsonl", lines([{"text": t, "labels": of} for t, of in zip(TEXTS, HOT, strict=True)])),
     "a list of 0 and 1 as text": ("a.csv", frame(labels=HOT).to_csv(index=False)),
-    "numpy's list of 0 and 1": (
-        "a.csv",
-        frame(labels=[f"[{' '.join(map(str, of))}]" for of in HOT]).to_csv(index=False),
-    ),
+    "numpy's list of 0 and 1": ("a.csv", frame(labels=[f"[{' '.join(map(str, of))}]" for of in HOT]).to_csv(index=False)),
     "columns of 0 and 1": ("a.csv", frame(**COLUMNS).to_csv(index=False)),
-    "columns of 0.0 and 1.0": (
-        "a.csv",
-        frame(**{n: map(float, of) for n, of in COLUMNS.items()}).to_csv(index=False),
-    ),
-    "columns of yes and no": (
-        "a.csv",
-        frame(**{n: [["no", "yes"][y] for y in of] for n, of in COLUMNS.items()}).to_csv(
-            index=False
-        ),
-    ),
-    "columns of True and False": (
-        "a.csv",
-        frame(**{n: map(bool, of) for n, of in COLUMNS.items()}).to_csv(index=False),
-    ),
-    "Label Studio's choices": (
-        "a.csv",
-        table(
-            [
-                ["id", "text", "choice"],
-                *(
-                    [i, t, json.dumps({"choices": of}) if len(of) != 1 else of[0]]
-                    for i, (t, of) in enumerate(SEVERAL_PAIRS)
-                ),
-            ]
-        ),
-    ),
-    "fastText's several": (
-        "a.txt",
-        "".join(
-            f"{' '.join(f'__label__{n}' for n in of or ['none'])} {t}\n" for t, of in SEVERAL_PAIRS
-        ),
-    ),
-}
+    "columns of 0.0 and 1.0": ("a.csv", frame(**{n: map(float, of) for n, of in COLUMNS.items()}).to_csv(index=False)),
+    "columns of yes and no": ("a.csv", frame(**{n: [["no", "yes"][y] for y in of] for n, of in COLUMNS.items()}).to_csv(index=False)),
+    "columns of True and False": ("a.csv", frame(**{n: map(bool, of) for n, of in COLUMNS.items()}).to_csv(index=False)),
+    "Label Studio's choices": ("a.csv", table([["id", "text", "choice"], *([i, t, json.dumps({"choices": of}) if len(of) != 1 else of[0]] for i, (t, of) in enumerate(SEVERAL_PAIRS))])),
+    "fastText's several": ("a.txt", "".join(f"{' '.join(f'__label__{n}' for n in of or ['none'])} {t}\n" for t, of in SEVERAL_PAIRS)),
+}  # fmt: skip
 ENTITIES: dict[str, tuple[str, str]] = {
     "two columns": ("a.tsv", column_file()),
     "spaces": ("a.txt", column_file(" ")),
@@ -243,46 +162,22 @@ ENTITIES: dict[str, tuple[str, str]] = {
     "lower case": ("a.tsv", column_file(B_PER="b-PER", I_PER="i-PER", B_LOC="b-LOC", O="o")),
     "breaks that have spaces": ("a.tsv", column_file().replace("\n\n", "\n \n")),
     "a header": ("a.tsv", "word\ttag\n" + column_file()),
-    "comments and four columns": (
-        "a.conll",
-        "".join(f"# id {i}\tdomain=en\n" + "".join(f"{t} _ _ {g}\n" for t, g in zip(*row, strict=True)) + "\n" for i, row in enumerate(TAGGED)),
-    ),
-    "GermEval": (
-        "a.tsv",
-        "".join(f"#\thttp://{i}\n" + "".join(f"{n}\t{t}\t{g}\tO\n" for n, (t, g) in enumerate(zip(*row, strict=True), 1)) + "\n" for i, row in enumerate(TAGGED)),
-    ),
+    "comments and four columns": ("a.conll", "".join(f"# id {i}\tdomain=en\n" + "".join(f"{t} _ _ {g}\n" for t, g in zip(*row, strict=True)) + "\n" for i, row in enumerate(TAGGED))),
+    "GermEval": ("a.tsv", "".join(f"#\thttp://{i}\n" + "".join(f"{n}\t{t}\t{g}\tO\n" for n, (t, g) in enumerate(zip(*row, strict=True), 1)) + "\n" for i, row in enumerate(TAGGED))),
     "comments beside hashtags": (
         "a.tsv",
         "# id 1\n" + column_file() + "\n# id 2\n#win\tO\n#\tO\n",
     ),
-    "a token a row": (
-        "a.csv",
-        table([["Sentence #", "Word", "Tag"], *([f"Sentence: {i}" if not n else "", t, g] for i, row in enumerate(TAGGED) for n, (t, g) in enumerate(zip(*row, strict=True)))]),
-    ),
-    "a token a row with ids": (
-        "a.csv",
-        table([["sentence_id", "words", "labels"], *([i, t, g] for i, row in enumerate(TAGGED) for t, g in zip(*row, strict=True))]),
-    ),
+    "a token a row": ("a.csv", table([["Sentence #", "Word", "Tag"], *([f"Sentence: {i}" if not n else "", t, g] for i, row in enumerate(TAGGED) for n, (t, g) in enumerate(zip(*row, strict=True)))])),
+    "a token a row with ids": ("a.csv", table([["sentence_id", "words", "labels"], *([i, t, g] for i, row in enumerate(TAGGED) for t, g in zip(*row, strict=True))])),
     "lists": ("a.jsonl", lines([{"id": i, "tokens": t, "ner_tags": g} for i, (t, g) in enumerate(TAGGED)])),
     "lists as text": ("a.csv", table([["tokens", "tags"], *TAGGED])),
     "tags between spaces": ("a.csv", table([["text", "labels"], *([" ".join(t), " ".join(g)] for t, g in TAGGED)])),
     "doccano": ("a.jsonl", lines([{"id": i, "text": " ".join(t), "label": SPANS} for i, (t, _) in enumerate(TAGGED)])),
-    "doccano's entities": (
-        "a.jsonl",
-        lines([{"text": " ".join(t), "entities": [{"id": 1, "label": g, "start_offset": a, "end_offset": b} for a, b, g in SPANS], "relations": []} for t, _ in TAGGED]),
-    ),
-    "Prodigy": (
-        "a.jsonl",
-        lines([{"text": " ".join(t), "spans": [{"start": a, "end": b, "label": g} for a, b, g in SPANS], "answer": "accept"} for t, _ in TAGGED]),
-    ),
-    "Label Studio": (
-        "a.json",
-        json.dumps([{"data": {"text": " ".join(t)}, "annotations": [{"result": [{"value": {"start": a, "end": b, "labels": [g]}} for a, b, g in SPANS]}]} for t, _ in TAGGED]),
-    ),
-    "Label Studio's small": (
-        "a.json",
-        json.dumps([{"text": " ".join(t), "label": [{"start": a, "end": b, "text": "x", "labels": [g]} for a, b, g in SPANS]} for t, _ in TAGGED]),
-    ),
+    "doccano's entities": ("a.jsonl", lines([{"text": " ".join(t), "entities": [{"id": 1, "label": g, "start_offset": a, "end_offset": b} for a, b, g in SPANS], "relations": []} for t, _ in TAGGED])),
+    "Prodigy": ("a.jsonl", lines([{"text": " ".join(t), "spans": [{"start": a, "end": b, "label": g} for a, b, g in SPANS], "answer": "accept"} for t, _ in TAGGED])),
+    "Label Studio": ("a.json", json.dumps([{"data": {"text": " ".join(t)}, "annotations": [{"result": [{"value": {"start": a, "end": b, "labels": [g]}} for a, b, g in SPANS]}]} for t, _ in TAGGED])),
+    "Label Studio's small": ("a.json", json.dumps([{"text": " ".join(t), "label": [{"start": a, "end": b, "text": "x", "labels": [g]} for a, b, g in SPANS]} for t, _ in TAGGED])),
     "spaCy": ("a.json", json.dumps([[" ".join(t), {"entities": SPANS}] for t, _ in TAGGED])),
 }  # fmt: skip
 
@@ -311,7 +206,7 @@ def test_two_classes(case: str, tmp_path: Path) -> None:
     found = data(tmp_path, name, content, skip_bad=case == "a title above the table")
     assert (found.task, found.labels) == ("sentences", ["0", "1"])
     expected = [f'{t} "no"' if "backslashes" in case else t for t in TEXTS]
-    assert rows(found, "sentence", "label") == sorted(zip(expected, YES, strict=True))
+    assert rows(found, "sentence", "label") == sorted(zip(expected, POSITIVE, strict=True))
     assert found.preview[0].startswith(f"{name} (train): ")
     assert found.preview[1].startswith("Row 1: ")
 
@@ -335,7 +230,7 @@ def test_several_labels(case: str, tmp_path: Path) -> None:
         assert sorted(labels) == ["late", "lost", "rude"]
         order = {label: label for label in labels}
     said = {
-        text: {order[n] for n, yes in zip(found.labels, of, strict=True) if yes and n in order}
+        text: {order[n] for n, held in zip(found.labels, of, strict=True) if held and n in order}
         for text, of in rows(found, "sentence", "labels")
     }
     assert said == dict(zip(TEXTS, map(set, SETS), strict=True))
@@ -402,22 +297,18 @@ def test_a_column_of_splits(header: bool, tmp_path: Path) -> None:
     assert any("says which rows are train" in note for note in found.notes)
 
 
-def test_splits_of_pairs_in_one_object(tmp_path: Path) -> None:
-    both = [[text, name] for text, name in NAMED_PAIRS]
-    found = data(tmp_path, "a.json", json.dumps({"train": both, "val": both[:9], "test": both[9:]}))
-    assert {n: len(s) for n, s in found.splits.items()} == {"train": N, "validation": 9, "test": 31}
+def test_splits_in_one_object(tmp_path: Path) -> None:
+    for made in (RECORDS, [[text, name] for text, name in NAMED_PAIRS]):
+        parts = {"train": made, "val": made[:9], "test": made[9:]}
+        found = data(tmp_path, "a.json", json.dumps(parts))
+        sizes = {name: len(split) for name, split in found.splits.items()}
+        assert sizes == {"train": N, "validation": 9, "test": 31}
     assert found.labels == ["good", "bad"]
 
 
 def test_of_the_classes_1_and_2_the_rarer_is_positive(tmp_path: Path) -> None:
     found = data(tmp_path, "a.csv", frame(label=[1 + (i % 4 == 0) for i in range(N)]).to_csv())
     assert found.labels == ["1", "2"]
-
-
-def test_splits_in_one_object(tmp_path: Path) -> None:
-    content = json.dumps({"train": RECORDS, "test": RECORDS[:9]})
-    found = data(tmp_path, "a.json", content)
-    assert len(found.splits["test"]) == 9
 
 
 def folder(place: Path, **files: str) -> str:
@@ -429,14 +320,8 @@ def folder(place: Path, **files: str) -> str:
 
 def test_a_test_file_without_labels_is_left_out(tmp_path: Path) -> None:
     train = frame(label=MIXED).to_csv(index=False)
-    bare = frame(id=range(N)).to_csv(index=False)
-    for n, test in enumerate(
-        (
-            bare,
-            frame(label=[-1] * N).to_csv(index=False),
-            frame(label=[None] * N).to_csv(index=False),
-        )
-    ):
+    for n, bare in enumerate(({"id": range(N)}, {"label": [-1] * N}, {"label": [None] * N})):
+        test = frame(**bare).to_csv(index=False)
         found = read(Options(source=folder(tmp_path / str(n), train=train, test=test)))
         assert any("left out" in note for note in found.notes)
         assert sum(map(len, found.splits.values())) == N
@@ -467,14 +352,8 @@ EXPORTS: dict[str, tuple[str, str]] = {
         lines([{"text": t, "options": [], "accept": [n], "answer": "accept"} for t, n in NAMED_PAIRS]
               + [{"text": "rejected", "options": [], "accept": ["bad"], "answer": "reject"}]),
     ),
-    "decimal commas": (
-        "a.csv",
-        "text;label\n" + "".join(f"{t};{int(n == 'bad')},0\n" for t, n in NAMED_PAIRS),
-    ),
-    "two annotators of Label Studio": (
-        "a.json",
-        json.dumps([{"data": {"text": t}, "annotations": [{"result": [{"value": {"choices": [c]}}]} for c in (n, "good")]} for t, n in NAMED_PAIRS]),
-    ),
+    "decimal commas": ("a.csv", "text;label\n" + "".join(f"{t};{int(n == 'bad')},0\n" for t, n in NAMED_PAIRS)),
+    "two annotators of Label Studio": ("a.json", json.dumps([{"data": {"text": t}, "annotations": [{"result": [{"value": {"choices": [c]}}]} for c in (n, "good")]} for t, n in NAMED_PAIRS])),
 }  # fmt: skip
 
 
@@ -501,7 +380,7 @@ def test_labels_between_hashes_as_in_doccano(tmp_path: Path) -> None:
 
 def test_datasets_keeps_the_names_of_its_classes(tmp_path: Path) -> None:
     features = Features({"text": Value("string"), "label": ClassLabel(names=["good", "bad"])})
-    made = Dataset.from_dict({"text": TEXTS, "label": YES}, features=features)
+    made = Dataset.from_dict({"text": TEXTS, "label": POSITIVE}, features=features)
     made.to_parquet(tmp_path / "a.parquet")
     made.save_to_disk(tmp_path / "one")
     DatasetDict({"train": made, "test": made}).save_to_disk(tmp_path / "both")
@@ -521,31 +400,16 @@ def test_a_sheet_of_excel(tmp_path: Path) -> None:
 
 
 OBJECTS: dict[str, list[Any]] = {
-    "cats": [{"late": float(y), "fine": float(not y)} for y in YES],
+    "cats": [{"late": float(y), "fine": float(not y)} for y in POSITIVE],
     "label": [{"name": n, "id": i % 7} for i, n in enumerate(NAMES)],
     "annotations": [[{"user": 1, "label": n}] for n in NAMES],
     "labels": [[{"name": n} for n in of] for of in SETS],
 }
 #: What is refused with the lines that convert it: the file, what reads what they make, and the task.
 CONVERTED: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "GLiNER": (
-        "a.json",
-        json.dumps([{"tokenized_text": t, "ner": [[0, 1, "PER"], [3, 3, "LOC"]]} for t, _ in TAGGED]),
-        {},
-        "tagging",
-    ),
-    "a sentence a line": (
-        "a.iob",
-        "".join(" ".join(f"{t}|NN|{g}" for t, g in zip(*row, strict=True)) + "\n" for row in TAGGED),
-        {},
-        "tagging",
-    ),
-    "chats": (
-        "a.jsonl",
-        lines([{"messages": [{"role": "user", "content": t}, {"role": "assistant", "content": n}]} for t, n in NAMED_PAIRS]),
-        {},
-        "sentences",
-    ),
+    "GLiNER": ("a.json", json.dumps([{"tokenized_text": t, "ner": [[0, 1, "PER"], [3, 3, "LOC"]]} for t, _ in TAGGED]), {}, "tagging"),
+    "a sentence a line": ("a.iob", "".join(" ".join(f"{t}|NN|{g}" for t, g in zip(*row, strict=True)) + "\n" for row in TAGGED), {}, "tagging"),
+    "chats": ("a.jsonl", lines([{"messages": [{"role": "user", "content": t}, {"role": "assistant", "content": n}]} for t, n in NAMED_PAIRS]), {}, "sentences"),
     **{
         f"objects: {name}": (
             "a.jsonl",
@@ -628,12 +492,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         {},
         "a.csv:5: expected a number in column 'label' as in other rows, got 'N/A'",
     ),
-    "half of a surrogate pair": (
-        "a.jsonl",
-        '{"text": "a \\ud83d", "label": 0}\n' + lines(RECORDS),
-        {},
-        "a.jsonl:1: expected text in column 'text', got a lone surrogate",
-    ),
+    "half of a surrogate pair": ("a.jsonl", '{"text": "a \\ud83d", "label": 0}\n' + lines(RECORDS), {}, "a.jsonl:1: expected text in column 'text', got a lone surrogate"),
     "a token that is a space": ("a.conll", column_file() + "\n \tO\n", {}, "expected a token, got none"),
     "a span beyond its text": (
         "a.jsonl",
@@ -648,12 +507,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         "expected a column with the sentence's number",
     ),
     "one sentence": ("a.tsv", column_file().replace("\n\n", "\n"), {}, "expected at least 20 sentences to draw"),
-    "three of a class": (
-        "a.csv",
-        frame(label=[int(i < 3) for i in range(N)]).to_csv(index=False),
-        {},
-        "expected at least 4 rows labelled '1', so that train, validation and test have some, got 3",
-    ),
+    "three of a class": ("a.csv", frame(label=[int(i < 3) for i in range(N)]).to_csv(index=False), {}, "expected at least 4 rows labelled '1', so that train, validation and test have some, got 3"),
     "one text again and again": ("a.csv", "text,label\n" + "a b c,1\na b c,0\n" * 30, {}, "got 1 in 60 rows"),
     "one column": ("a.txt", "".join(f"DESC:manner {t}\n" for t in TEXTS).replace(",", ""), {}, "put a tab between them, or say with --delimiter"),
     "annotations of a form of their own": ("a.jsonl", lines([{"body": {"text": t}, "annotations": {"topic": "a"}} for t in TEXTS]), {}, "expected to tell which column is the"),
@@ -691,7 +545,7 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     ),
     "a sheet": ("a.xlsx", b"PK\x03\x04 nothing", {}, "save"),
     "JSON that is a list of numbers": ("a.json", "[1, 2, 3]", {}, "expected a JSON list of objects or an object a line"),
-    "no tags at all": ("a.csv", frame(label=YES).to_csv(index=False), {"task": "tagging"}, "expected a token a line"),
+    "no tags at all": ("a.csv", frame(label=POSITIVE).to_csv(index=False), {"task": "tagging"}, "expected a token a line"),
 }  # fmt: skip
 
 
@@ -711,7 +565,7 @@ def test_bad_rows_of_any_form_are_left_out_and_counted(case: str, tmp_path: Path
         "a.conll": column_file() + "\noops\n\nAna\tB-PER\nsaw\tO\n",
         "a.jsonl": lines([{"tokens": ["a"], "tags": ["O", "O"]}, *({"tokens": t, "tags": g} for t, g in TAGGED)]),
         "a.tsv": table(HEADED, "\t").encode() + b"\xfcber uns\t1\n",
-        "a.csv": frame(label=YES).to_csv(index=False) + '"open,1\n',
+        "a.csv": frame(label=POSITIVE).to_csv(index=False) + '"open,1\n',
     }[case]  # fmt: skip
     with pytest.raises(CorpusError, match="--skip-bad"):
         data(tmp_path, case, content)
@@ -739,11 +593,9 @@ Write = Callable[[list[tuple[str, str]], Path], Path]
 
 def by_csv(sign: str, header: bool, **how: Any) -> Write:
     def write(made: list[tuple[str, str]], place: Path) -> Path:
+        body = table([list(row) for row in [("text", "label")] * header + made], sign, **how)
         path = place / ("a.tsv" if sign == "\t" else "a.csv")
-        body = [("text", "label")] * header + made
-        path.write_text(
-            table([list(row) for row in body], sign, **how), encoding="utf-8", newline=""
-        )
+        path.write_text(body, encoding="utf-8", newline="")
         return path
 
     return write
@@ -751,13 +603,9 @@ def by_csv(sign: str, header: bool, **how: Any) -> Write:
 
 def by_pandas(name: str, **how: Any) -> Write:
     def write(made: list[tuple[str, str]], place: Path) -> Path:
-        frame = pd.DataFrame(made, columns=["text", "label"])
-        path = place / name
-        if name.endswith("json"):
-            frame.to_json(path, **how)
-        else:
-            frame.to_csv(path, **how)
-        return path
+        rows = pd.DataFrame(made, columns=["text", "label"])
+        (rows.to_json if name.endswith("json") else rows.to_csv)(place / name, **how)
+        return place / name
 
     return write
 
@@ -806,6 +654,7 @@ def test_rows_and_labels_come_back_unchanged(
         st.tuples(st.integers(0, 3000), st.integers(0, 40), st.binary(max_size=3)), max_size=3
     ),
 )
+@example(name="a.csv", case=ENTITIES["Prodigy"], edits=[(460, 0, b"\x80")])
 @written(150)
 def test_a_damaged_file_of_any_name_ends_in_data_or_in_one_sentence(
     name: str, case: tuple[Any, ...], edits: list[tuple[int, int, bytes]], tmp_path: Path

@@ -22,7 +22,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from transformers import AutoConfig, pipeline
 
 from dicelab.__main__ import main
-from dicelab.fit import Model, Options, choosing, fit, load, predict
+from dicelab.fit import Options, choosing, load, predict
 from dicelab.fit.calibration import stacked
 from dicelab.fit.candidates import columns_of
 from dicelab.fit.data import read
@@ -39,18 +39,11 @@ from dicelab.fit.training import Run, RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import Difference
-from tests.fit.made_up import MAKERS, planned
+from tests.fit.made_up import MAKERS, options, planned
 
 pytestmark = pytest.mark.slow
 TEXTS = ("sentences", "pairs", "labels")
 WORDS = ("tagging", "rare")
-
-
-def options(folder: Path, task: str, **more: Any) -> Options:
-    source = MAKERS[task](folder / f"my-{task}.{'csv' if task == 'pairs' else 'tsv'}")
-    text = {"sentences": {"text": "message", "label": "flag"}}.get(task, {})
-    usual = {"encoder": "tiny", "device": "cpu", "out": str(folder / "out"), **text}
-    return Options(source=str(source), **{**usual, **more})
 
 
 def problem(folder: Path, task: str) -> Problem:
@@ -62,7 +55,7 @@ def with_linear(given: Options) -> Fit:
     """A fit with its linear models."""
     made = Fit(given, lambda line: None)
     made.read()
-    made.floors()
+    made.baselines()
     made.linear()
     return made
 
@@ -183,18 +176,18 @@ def test_out_of_fold_scores_are_those_of_scikit_learn(tmp_path: Path, task: str)
     pool = Pool.of(made, 5, 0)
     words = Words.of(columns_of(made, pool.rows))
     vectors = words(columns_of(made, pool.rows))
-    found = search(made, pool, [words], vectors)
+    found = search(made, pool, words, vectors, vectors)
+    penalty, weight = found.setting.values()
     theirs = cross_val_predict(
-        LogisticRegression(C=found.penalty, class_weight=found.weight, tol=1e-3, max_iter=300),
+        LogisticRegression(C=penalty, class_weight=weight, tol=1e-3, max_iter=300),
         vectors,
         pool.gold,
         cv=PredefinedSplit(pool.folds),
         method="decision_function",
     )
     np.testing.assert_allclose(found.scores[:, 1] - found.scores[:, 0], theirs, atol=1e-4)
-    np.testing.assert_allclose(
-        found.model.logits(columns_of(made, pool.rows)), found.model.of_vectors(vectors), atol=1e-5
-    )
+    logits = found.model.logits(columns_of(made, pool.rows))
+    np.testing.assert_allclose(logits, found.test, atol=1e-5)
 
 
 def test_equal_texts_are_in_one_fold_and_each_fold_has_its_share(tmp_path: Path) -> None:
@@ -241,12 +234,12 @@ def test_few_positives_of_test_are_said_before_any_number(
     right = Counts.of_labels(*2 * [np.eye(classes)[gold] * (np.arange(classes) == focus)])
     monkeypatch.setattr(FitResult, "counts", lambda self: (right, right))
     nothing = Counts.of_labels(right.actual, 0 * right.actual)
-    monkeypatch.setattr(one.result, "floors", {"none": nothing})
+    monkeypatch.setattr(one.result, "baselines", {"none": nothing})
     monkeypatch.setattr(one.result, "candidates", {})
     monkeypatch.setattr(one.result, "simple", None)
-    monkeypatch.setattr(one.result, "chosen", "ce")
-    monkeypatch.setattr(one.result, "run", SimpleNamespace(bias=np.zeros(classes)))
+    kept = SimpleNamespace(name="ce", bias=np.zeros(classes))
     monkeypatch.setattr(one.result, "winner", None)
+    monkeypatch.setattr(one.result, "fine_tuned", kept)
     monkeypatch.setattr(FitResult, "held_out", lambda self: (right, "On 100 rows"))
     monkeypatch.setattr("dicelab.fit.report.next_step", lambda result: "label more.")
     told = verdict(one.result)
@@ -277,8 +270,8 @@ def chosen(one: Fit) -> Callable[[float], str]:
         done = RunResult(run, scores.astype(np.float32), bias, 0.0, 0.0, [], 0.0, one.folder)
         one.result.chosen = "ce"
         one.result.arms = {"ce": Arm([done])}
-        test = one.problem.splits["test"]
-        one.result.run, one.result.run_test = done, np.zeros((len(test), len(bias)), np.float32)
+        test = np.zeros((len(one.problem.splits["test"]), len(bias)), np.float32)
+        one.result.run, one.result.fine_tuned = done, choosing.of_run(one.problem, done, test)
         return one.choose()
 
     return choose
@@ -369,7 +362,7 @@ def test_the_mean_decides_the_same_from_its_folder(
     assert logits == pytest.approx(told, abs=1e-4)
     found = pd.read_csv(made.folder / "predictions.tsv", sep="\t", dtype=str, keep_default_na=False)
     said = kept.texts(*columns)[0]
-    decisions = result.problem.decide(result.test_scores(), result.bias)
+    decisions = result.problem.decide(result.kept.test, result.bias)
     assert said == found["predicted"].tolist() == result.problem.decision_texts(decisions, test)
     assert result.record["mean"]["test"] == pytest.approx(result.score.value)
     assert "It is in the model" in str(result) or not np.any(result.bias)
@@ -377,7 +370,7 @@ def test_the_mean_decides_the_same_from_its_folder(
     with pytest.raises(ValueError, match="Unrecognized model"):
         AutoConfig.from_pretrained(made.folder / "model")
     part = made.folder / "model" / FINE_TUNED
-    counts = result.counts_of_run()
+    counts = result.counts_of(result.fine_tuned)
     if task == "sentences":
         classify = pipeline("text-classification", str(part), device="cpu")
         theirs = [answer["label"] == result.problem.labels[1] for answer in classify(columns[0])]
@@ -395,10 +388,11 @@ def test_the_mean_of_two_taggers_decides_the_same_from_its_folder(
     task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, linear, run, mean = with_mean(options(tmp_path, task, max_length=7), monkeypatch)
+    made.report()
     assert mean.scores == pytest.approx((linear.scores + run.validation) / 2)
     assert mean.value == pytest.approx(made.result.compared["mean"])
     test = made.problem.splits["test"]
-    decisions = made.problem.decide(made.result.test_scores(), made.result.bias)
+    decisions = made.problem.decide(made.result.kept.test, made.result.bias)
     kept, tokens = load(made.folder, "cpu"), made.inputs.data.splits["test"]["tokens"][:]
     tags = [" ".join(row) for row in kept.predict(tokens)]
     assert tags == made.problem.decision_texts(decisions, test)
@@ -414,45 +408,6 @@ def test_scores_of_an_older_version_are_refused(
 
 
 # -- as a user has it ---------------------------------------------------------------------------
-
-
-def test_a_minute_that_is_too_short_leaves_a_linear_model(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source = MAKERS["sentences"](tmp_path / "my.tsv")
-    told = f"fit {source} --text message --label flag --encoder tiny --device cpu --minutes 0.001"
-    assert main([*told.split(), "--out", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
-    assert "There is no time for fine-tuning" in printed
-    record = json.loads((tmp_path / "out" / "record.json").read_text(encoding="utf-8"))
-    assert record["finals"] == {}
-    found = pd.read_csv(tmp_path / "out" / "predictions.tsv", sep="\t")
-    kept = Model(tmp_path / "out", "cpu")
-    assert kept.predict(found["text"].tolist()).tolist() == found["predicted"].tolist()
-    assert (tmp_path / "out" / "report.html").is_file()
-
-
-@pytest.mark.parametrize("task", [*TEXTS, *WORDS])
-@pytest.mark.parametrize("kept", ["linear", "mean"])
-def test_a_fit_that_keeps_no_fine_tuned_model_ends_in_its_report(
-    task: str, kept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def preferred(counts: dict[str, Any], value: Any) -> str:
-        return "mean" if kept == "mean" and "mean" in counts else next(iter(counts))
-
-    monkeypatch.setattr("dicelab.fit.choosing.preferred", preferred)
-    result = fit(options(tmp_path, task, losses=("ce",), seeds=1, steps=1), lambda line: None)
-    assert (result.model_name == "mean") == (kept == "mean")
-    assert result.report.is_file()
-    path = result.folder / "predictions.tsv"
-    found = pd.read_csv(path, sep="\t", dtype=str, keep_default_na=False)
-    rows = result.data.splits["test"]
-    if task in WORDS:
-        tags = [" ".join(row) for row in result.model.words(rows["tokens"][:])]
-        assert found["predicted"].tolist() == tags
-    else:
-        columns = [rows[name][:] for name in result.problem.text_columns]
-        assert found["predicted"].tolist() == result.model.texts(*columns)[0]
 
 
 def test_without_linear_models_none_is_trained(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dicelab.fit.data import read
-from dicelab.fit.options import ARMS, Options
+from dicelab.fit.options import ARMS
 from dicelab.fit.plan import ENOUGH_PASSES, FOR_RUNS, PASSES_ALONE, Plan, Speed, passes, plan
 from dicelab.fit.problems import Problem, problem_of
 from tests.fit import made_up
@@ -19,8 +19,7 @@ from tests.fit import made_up
 @pytest.fixture(scope="module")
 def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
     """Two hundred or so short rows."""
-    source = made_up.sentences(tmp_path_factory.mktemp("plan") / "my.tsv")
-    asked = Options(source=str(source), text="message", label="flag", batch_size=2)
+    asked = made_up.options(tmp_path_factory.mktemp("plan"), "sentences", batch_size=2)
     problem = problem_of(read(asked), asked)
     problem.splits = problem.data.splits
     return problem

@@ -20,24 +20,26 @@ from dicelab.__main__ import main
 from dicelab.fit import FitError, FitResult, Options, fit
 from dicelab.fit.evaluating import evaluate
 from tests.checkout import ROOT
-from tests.fit.made_up import MAKERS
+from tests.fit import made_up
 
 pytestmark = pytest.mark.slow
 TASKS = ("sentences", "labels", "tagging", "pairs")
 
 
 def options(folder: Path, task: str, **more: object) -> Options:
-    source = MAKERS[task](folder / f"my.{'csv' if task == 'pairs' else 'tsv'}")
-    text = {"sentences": {"text": "message", "label": "flag"}}.get(task, {})
-    usual = {"encoder": "tiny", "device": "cpu", "minutes": 0.001, **text}
-    return Options(source=str(source), out=str(folder / "runs" / "my"), **{**usual, **more})
+    usual = {"minutes": 0.001, "out": str(folder / "runs" / "my")}
+    return made_up.options(folder, task, **{**usual, **more})
 
 
 @pytest.fixture(scope="module", params=TASKS)
 def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> FitResult:
     """A fit that ended after its first minute."""
     folder = tmp_path_factory.mktemp(request.param)
-    return fit(options(folder, request.param), lambda line: None)
+    made = fit(options(folder, request.param), lambda line: None)
+    note = f"There is no time for fine-tuning, which needs --minutes {made.plan.least}."
+    assert note in made.notes
+    assert (made.record["finals"], made.linear_alone) == ({}, True)
+    return made
 
 
 def imported(code: str) -> set[str]:
@@ -72,7 +74,7 @@ def rows_of(made: FitResult) -> list[dict[str, object]]:
             row["label"] = made.problem.labels[row["label"]]
         elif "labels" in row:
             held = zip(made.problem.labels, row["labels"], strict=True)
-            row["labels"] = [label for label, yes in held if yes]
+            row["labels"] = [label for label, is_positive in held if is_positive]
     return rows
 
 

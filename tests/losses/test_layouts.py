@@ -1,4 +1,4 @@
-"""Hard labels and the one-hot targets that say the same give the same loss."""
+"""Margins at saturation, labels of any integer type, and tensors that Python cannot read."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
 from dicebook.losses import equations, functional
@@ -18,44 +16,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:alpha=")
 LOSSES: dict[str, Any] = {
     "cross entropy": functional.cross_entropy,
     "dice": functional.dice,
-    "linear dice": functools.partial(functional.dice, squared=False),
     "Tversky": functools.partial(functional.dice, fp_weight=0.2, fn_weight=0.9),
-    "linear Tversky": functools.partial(
-        functional.dice, fp_weight=0.7, fn_weight=0.5, squared=False
-    ),
     "DSC .1": functools.partial(functional.dice, alpha=0.1),
-    "DSC 1": functools.partial(functional.dice, alpha=1.0, squared=False),
-    "DSC 2.5": functools.partial(functional.dice, alpha=2.5, smooth=1e-3),
 }
-
-
-@pytest.mark.parametrize("name", LOSSES)
-@settings(max_examples=25, deadline=None)
-@given(
-    st.integers(2, 9),
-    st.integers(1, 40),
-    st.sampled_from([0.1, 2.0, 30.0, 300.0]),
-    st.booleans(),
-    st.booleans(),
-    st.integers(0, 2**20),
-)
-def test_labels_give_what_their_one_hot_targets_do(
-    name: str, classes: int, rows: int, scale: float, dropped: bool, weighted: bool, seed: int
-) -> None:
-    generator = torch.Generator().manual_seed(seed)
-    x = scale * torch.randn(rows, classes, generator=generator, dtype=torch.float64)
-    y = torch.randint(classes, (rows,), generator=generator)
-    mask = torch.rand(rows, generator=generator) < (0.6 if dropped else 2)
-    x[~mask] = torch.nan
-    weight = torch.rand(classes, generator=generator) if weighted else None
-    gradients = []
-    soft = F.one_hot(y, classes).double()
-    soft[~mask] = torch.nan  # not counted, so not looked at
-    for target in (y, soft):
-        leaf = x.clone().requires_grad_()
-        value = LOSSES[name](leaf, target, mask, weight=weight)
-        gradients.append((value, *torch.autograd.grad(value, leaf)))
-    torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-12)
 
 
 def test_a_class_of_hardly_any_mass_has_a_finite_gradient_without_smoothing() -> None:
@@ -101,7 +64,7 @@ def on_device(tensor: Tensor) -> Tensor:
     return tensor.as_subclass(_Device)
 
 
-@pytest.mark.parametrize("name", ["cross entropy", "dice", "Tversky", "DSC .1"])
+@pytest.mark.parametrize("name", LOSSES)
 def test_no_value_is_read_back_from_a_device(name: str) -> None:
     torch.manual_seed(0)
     x, y = torch.randn(6, 4), torch.tensor([0, 1, -100, 3, 2, 1])

@@ -95,7 +95,7 @@ def loss_of(case: dict[str, Any], logits: list[Row]) -> complex:
 def make_case(seed: int) -> dict[str, Any]:
     draw = random.Random(seed)
     N, C = draw.randint(1, 5), draw.randint(2, 4)
-    scale = draw.choice([0.5, 3.0, 12.0])
+    scale = draw.choice([0.5, 3.0, 12.0, 40.0])
     name = draw.choice(["cross_entropy", "focal", "dice", "tversky", "self_adjusting_dice"])
     soft = name != "focal" and draw.random() < 0.3
     labels = [draw.choice([*range(C), -100] if draw.random() < 0.3 else range(C)) for _ in range(N)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from sklearn.metrics import precision_recall_fscore_support
@@ -135,6 +137,29 @@ def test_two_passes_of_a_binary_loss_with_a_mask() -> None:
     loss(other(x).squeeze(-1), y, mask).backward()
     for a, b in zip(model.parameters(), other.parameters(), strict=True):
         assert relative(a.grad, b.grad) < 1e-6
+
+
+def test_two_passes_go_through_a_gradient_scaler_and_through_accelerate() -> None:
+    loss, batches, plain = LOSSES["self-adjusting"], micro_batches(), network().eval()
+    logits = torch.cat([plain(x) for x, _ in batches])
+    loss(logits, torch.cat([y for _, y in batches])).backward()
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**12)
+    state = pytest.importorskip("accelerate.state").AcceleratorState
+    state._reset_state(reset_partial_state=True)  # Accelerate keeps its settings for the process
+    accelerator = pytest.importorskip("accelerate").Accelerator(cpu=True, mixed_precision="bf16")
+    for model, dtype, scale, backward in (
+        (network().eval(), torch.float16, 2**12, lambda v: scaler.scale(v).backward()),
+        (accelerator.prepare(network().eval()), torch.bfloat16, 1, accelerator.backward),
+    ):
+
+        def forward(part: tuple[Tensor, Tensor], model=model, dtype=dtype) -> Any:
+            with torch.autocast("cpu", dtype):
+                return model(part[0]), part[1]
+
+        backward_in_two_passes(loss, forward, batches, backward=backward)
+        for ours, theirs in zip(model.parameters(), plain.parameters(), strict=True):
+            assert relative(ours.grad / scale, theirs.grad) < 3e-2
+    state._reset_state(reset_partial_state=True)
 
 
 def test_two_passes_refuse_what_they_cannot_do() -> None:

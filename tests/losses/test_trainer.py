@@ -93,14 +93,6 @@ def test_a_set_level_loss_comes_with_the_last_micro_batch() -> None:
     assert adapter(outputs(2), labels, 3).item() > 0
 
 
-def test_a_mean_is_divided_by_the_labels_of_the_step() -> None:
-    labels = torch.tensor([[0, 1, -100], [3, -100, -100]])
-    seen = outputs(2)
-    value = TrainerLoss(CrossEntropyLoss())(seen, labels, 12)
-    expected = CrossEntropyLoss(reduction="sum")(seen.logits, labels) / 12
-    torch.testing.assert_close(value, expected)
-
-
 def test_without_a_count_it_is_the_loss_of_the_micro_batch() -> None:
     labels = torch.tensor([[0, 1, -100], [3, -100, -100]])
     seen = outputs(2)
@@ -121,18 +113,6 @@ def test_evaluation_in_the_middle_of_a_step_keeps_it() -> None:
     both = torch.cat([first.logits, last.logits])
     expected = DiceLoss()(both, torch.cat([labels, labels]))
     torch.testing.assert_close(adapter(last, labels, 6), expected)
-
-
-@pytest.mark.parametrize("wrapped", [True, False])
-def test_a_compiled_loss_is_unwrapped_wherever_it_stands(wrapped: bool) -> None:
-    inner = torch.compile(DiceLoss(), backend="eager")
-    loss = torch.compile(WeightedSum(CrossEntropyLoss(), inner)) if wrapped else inner
-    plain = WeightedSum(CrossEntropyLoss(), DiceLoss()) if wrapped else DiceLoss()
-    labels, parts = torch.tensor([[0, 1, -100], [3, -100, -100]]), (outputs(2, 1), outputs(2, 2))
-    adapter, items = TrainerLoss(loss), torch.tensor(6)
-    value = adapter(parts[0], labels, items) + adapter(parts[1], labels, items)
-    both = torch.cat([part.logits for part in parts])
-    torch.testing.assert_close(value, plain(both, torch.cat([labels, labels])))
 
 
 class Both(nn.Module):
@@ -264,9 +244,7 @@ def test_a_warm_start_that_does_not_start_is_said_once() -> None:
 
 @pytest.mark.parametrize(("every", "warned"), [(5, True), (1, False)])
 @pytest.mark.parametrize("loss", [DiceLoss(), DiceLoss(classes=[1]), BinaryDiceLoss()], ids=str)
-def test_sets_that_seldom_hold_a_positive_are_said_once(
-    loss: nn.Module, every: int, warned: bool
-) -> None:
+def test_sets_that_seldom_hold_a_positive_are_said_once(loss, every, warned):
     adapter = TrainerLoss(loss)
     x = torch.randn(4) if isinstance(loss, BinaryDiceLoss) else torch.randn(4, 2)
     with warnings.catch_warnings(record=True) as seen:

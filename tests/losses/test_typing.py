@@ -27,14 +27,6 @@ def test_an_option_has_the_default_of_the_function(kind: type[Loss]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_editor_offers_the_options_of_a_loss_and_no_others(kind: type[Loss]) -> None:
-    jedi = pytest.importorskip("jedi")
-    script = jedi.Script(f"from dicebook import {kind.__name__}\n{kind.__name__}()")
-    offered = {name.name for name in script.complete(2, len(kind.__name__) + 1)}
-    assert {f"{name}=" for name in kind.option_names} == {n for n in offered if n.endswith("=")}
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_errors_name_the_loss_and_each_of_its_options(kind: type[Loss]) -> None:
     assert getattr(dicebook, kind.__name__) is kind
     known = f"{kind.__name__} has no option 'gamme'; its options are {', '.join(kind.option_names)}"

@@ -23,9 +23,7 @@ SENTENCES = st.lists(
 
 @given(SENTENCES)
 @settings(max_examples=150)
-def test_entities_are_counted_as_the_chapters_count_them(
-    words: list[list[tuple[int, int]]],
-) -> None:
+def test_entities_are_counted_as_the_chapters_count_them(words):
     gold, said = (np.array([pair[i] for row in words for pair in row]) for i in (0, 1))
     rows = np.repeat(np.arange(len(words)), [len(row) for row in words])
     counts = Counts.of_tags(gold, said, rows, TAGS, ["LOC", "PER"], len(words))

@@ -32,9 +32,7 @@ def runs_of_two_arms(
     [(0.0, 0.5), (0.15, 0.5), (0.4, 0.3)],
     ids=["rows scatter", "both scatter", "runs scatter"],
 )
-def test_a_difference_is_covered_as_often_as_it_says(
-    runs: int, of_run: float, of_both: float
-) -> None:
+def test_a_difference_is_covered_as_often_as_it_says(runs, of_run, of_both):
     """Both arms are alike, so their true difference is 0; 600 intervals, an error of 0.9%."""
     rng = np.random.default_rng(runs)
     covered = []

@@ -80,9 +80,7 @@ def printed(path: Path) -> str:
     return nbformat.read(path, as_version=4).cells[-1].outputs[0].text
 
 
-def test_executing_again_gives_the_same_bytes_and_keeps_what_pages_read(
-    project: Path, run: Run
-) -> None:
+def test_executing_again_gives_the_same_bytes_and_keeps_what_pages_read(project, run):
     notebook = project / "notebooks" / "01_first.ipynb"
     assert run("01_first").stdout.startswith("01_first: ")
     assert printed(notebook) == "5.0 one\n", "the kernel works in the project's root"
@@ -135,12 +133,6 @@ def test_a_notebook_edited_after_its_script_is_not_overwritten(project: Path, ru
     path.write_bytes(edited)
     assert run("01_first", "--force").returncode == 0
     assert printed(path) == "5.0 one\n"
-
-
-def test_unknown_chapters_are_refused_with_the_valid_ones(run: Run) -> None:
-    refused = run("02_second")
-    assert refused.returncode == 2
-    assert "no chapter 02_second; there are: 01_first" in refused.stderr
 
 
 def test_a_failure_names_the_cell_and_leaves_the_notebook(project: Path, run: Run) -> None:

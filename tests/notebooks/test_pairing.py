@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import os
 import shutil
 import subprocess
@@ -14,7 +12,6 @@ from typing import Any
 import jupytext
 import nbformat
 import pytest
-from jupytext import TextFileContentsManager
 
 from tools.pairs import main, written
 
@@ -46,10 +43,6 @@ def outputs(notebook: Path) -> list[Any]:
     return [cell.outputs for cell in cells if cell.cell_type == "code"]
 
 
-def done(result: Any) -> Any:
-    return asyncio.run(result) if inspect.isawaitable(result) else result
-
-
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_round_trip_through_jupytext_changes_nothing(script: Path) -> None:
     text = script.read_text(encoding="utf-8")
@@ -58,9 +51,7 @@ def test_a_round_trip_through_jupytext_changes_nothing(script: Path) -> None:
 
 
 @pytest.mark.slow
-def test_another_form_is_found_and_named(
-    pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_form_is_found_and_named(pair, monkeypatch, capsys):
     script, _ = pair
     monkeypatch.setattr("tools.pairs.NOTEBOOKS", script.parent)
     assert main([]) == 0
@@ -70,24 +61,6 @@ def test_another_form_is_found_and_named(
     assert f"not as Jupytext writes them: {script.name}" in capsys.readouterr().err
     assert main([]) == 0
     assert script.read_text() == canonical
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("opened", [".py", ".ipynb"])
-def test_saving_without_an_edit_changes_nothing(
-    pair: tuple[Path, Path], opened: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script, notebook = pair
-    monkeypatch.setattr("tools.pairs.NOTEBOOKS", script.parent)
-    main([])
-    before, shown = script.read_bytes(), outputs(notebook)
-    manager = TextFileContentsManager(root_dir=str(script.parent))
-    model = done(manager.get(NAME + opened, type="notebook"))
-    # The browser gives back what it knows of a cell, and sorts it.
-    model["content"] = nbformat.reads(nbformat.writes(model["content"]), as_version=4)
-    done(manager.save(model, NAME + opened))
-    assert script.read_bytes() == before
-    assert outputs(notebook) == shown
 
 
 @pytest.mark.slow

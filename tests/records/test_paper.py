@@ -3,80 +3,11 @@
 from __future__ import annotations
 
 import csv
-import os
-import re
-from collections import Counter
 from importlib import resources
-from pathlib import Path
 
 import pytest
 
 from dicelab.records import paper
-
-# Where each table stands in the final text: from the first string to the second. The text is
-# that of a two-column page, so some words of the running text come with it.
-PLACES = {
-    1: ("Task # neg", "Table 1:"),
-    3: ("CTB5 CTB6 UD1.4", "Table 3:"),
-    4: ("English WSJ", "Table 4:"),
-    5: ("English CoNLL 2003", "Table 5:"),
-    6: ("SQuAD v1.1 SQuAD v2.0 QuoRef", "Table 6:"),
-    7: ("MRPC QQP", "Table 7:"),
-    8: ("original + positive", "Table 8:"),
-    9: ("SST-2 SST-5", "Table 9:"),
-    10: ("α Chinese Onto4.0", "Table 10:"),
-}
-NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?[KM]?(?![\w.])")
-
-
-def text_of(name: str) -> str:
-    """The paper's text, from the folder that the environment variable DICEBOOK_PAPER names."""
-    path = Path(os.environ.get("DICEBOOK_PAPER", "")) / name
-    if not path.is_file():
-        pytest.skip(f"DICEBOOK_PAPER names no folder with the paper's text, {name}")
-    return path.read_text(encoding="utf-8")
-
-
-@pytest.fixture(params=["final.txt", "v2.md"])
-def text(request: pytest.FixtureRequest) -> str:
-    return text_of(request.param)
-
-
-@pytest.fixture
-def final() -> str:
-    return text_of("final.txt")
-
-
-def cells(number: int) -> Counter[str]:
-    return Counter(cell for row in paper.table(number).rows for cell in row.printed.values())
-
-
-@pytest.mark.parametrize("number", PLACES)
-def test_the_final_tables_hold_these_numbers_and_no_others(number: int, final: str) -> None:
-    begin, end = PLACES[number]
-    start = final.index(begin)
-    printed = final[start : final.index(end, start)]
-    # What looks like a number but is part of a name.
-    names = r"\(.*?et al\., \d+b?\)|\([A-Z][^()]*?\d{4}\)|CoNLL ?\S+|OntoNotes\s?\S+|CTB\d|UD1\.4"
-    names += r"|SQuAD v?\S+|SST-\d|α = 0\.\d|Onto4\.0|F1"
-    assert Counter(NUMBER.findall(re.sub(names, " ", printed))) == cells(number)
-
-
-@pytest.mark.parametrize("number", PLACES)
-def test_rows_stand_in_the_final_text_in_this_order(number: int, final: str) -> None:
-    """A model's cells follow each other in print: the right numbers are in the right row."""
-    begin, end = PLACES[number]
-    start = final.index(begin)
-    printed = final[start : final.index(end, start)]
-    rows = paper.table(number).rows
-    for model in {row.model for row in rows if row.model}:
-        for row in (row for row in rows if row.model == model):
-            scores = [row.printed[c] for c in ("precision", "recall") if c in row.printed]
-            scores += [row.printed["em"]] if "em" in row.printed else []
-            scores += [row.printed[c] for c in ("f1", "accuracy") if c in row.printed]
-            line = rf"^{re.escape(model)}\s?(?:\([^)]*\d{{4}}b?\))?[ \d.()+-]*?"
-            line += r"\s".join(rf"{re.escape(s)}" for s in scores) if scores else ""
-            assert re.search(line, printed, re.MULTILINE), (number, row)
 
 
 def test_the_file_is_packaged_and_holds_no_unknown_column() -> None:

@@ -25,9 +25,7 @@ def test_a_record_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [item.name for item in path.parent.iterdir()] == ["record.json"]
 
 
-def test_a_kill_before_the_rename_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_before_the_rename_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "record.json"
     runs.write_json(path, 1)
 

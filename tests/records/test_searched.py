@@ -73,6 +73,20 @@ def test_the_slope_is_that_of_least_squares() -> None:
     assert pool(effects).slope is None
 
 
+def test_as_many_tasks_of_each_source_are_students_interval_over_sources() -> None:
+    """A balanced design: the sources' means are what is independent, however its tasks scatter."""
+    rng = np.random.default_rng(2)
+    d = 1.0 + rng.normal(0, 2, (7, 1)) + rng.normal(0, 0.7, (7, 3))
+    effects = [_effect(i, x, 1e-3, source=f"s{i // 3}") for i, x in enumerate(d.ravel())]
+    p = pool(effects)
+    of_source = d.mean(1)
+    low, high = stats.t.interval(0.95, 6, of_source.mean(), stats.sem(of_source))
+    assert p.over_all[:3] == pytest.approx((d.mean(), low, high), rel=1e-3)
+    assert p.task == pytest.approx(d.var(axis=1, ddof=1).mean() ** 0.5, rel=1e-2)
+    between = of_source.var(ddof=1) - d.var(axis=1, ddof=1).mean() / 3
+    assert p.source == pytest.approx(between**0.5, rel=1e-2)
+
+
 def test_much_noise_is_a_weighted_mean() -> None:
     d, error = np.array([1.0, -1.0, 0.5, 0.2]), np.array([3.0, 5.0, 4.0, 3.0])
     p = pool([_effect(i, x, e) for i, (x, e) in enumerate(zip(d, error, strict=True))])

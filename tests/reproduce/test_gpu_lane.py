@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +10,7 @@ from reproduce import gpu as everything
 
 
 @pytest.mark.slow
-def test_one_command_tries_out_everything_and_leaves_a_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_command_tries_out_everything_and_leaves_a_record(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(everything, "SYSTEMS", [(9, "pairs")])
     monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path / "data"))
     options = ["--device", "cpu", "--no-compile", "--seconds", "0.01", "--out", str(tmp_path)]
@@ -37,9 +34,7 @@ def test_one_command_tries_out_everything_and_leaves_a_record(
     assert "all went well" in capsys.readouterr().out
 
 
-def test_a_step_that_fails_is_noted_and_the_next_one_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_fails_is_noted_and_the_next_one_runs(tmp_path, monkeypatch):
     def broken(given: object) -> dict[str, object]:
         raise RuntimeError("out of memory")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -164,14 +163,7 @@ def test_an_estimate_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_cluster_is_asked_for_thrice_the_minutes_that_a_run_may_take() -> None:
     job, *_ = grid.only(grid.jobs(5, "paper"), ["ontonotes5"], ["dsc"])
-    shape = estimate.shape_of(job)
-    assert shape.batch == 72
-    tokens = 1e6 * estimate.million_tokens(job)
-    steps = tokens / (shape.batch * shape.length)
-    step = max(0.095, shape.batch * shape.length / 113_000)
-    hours = steps * step * estimate.SCORING / 3600
-    assert estimate.division_of(job) == (1, False)
-    assert estimate.minutes(job) == round(3 * 60 * hours)
+    assert estimate.minutes(job) == round(3 * 60 * estimate.cost([job], estimate.assumed).hours)
     searched, *_ = grid.only(grid.jobs(5), ["ontonotes5"], ["dsc"])
     once = estimate.minutes(searched)
     assert estimate.minutes(searched, search=True) == pytest.approx(once * len(RATES) / 2, abs=1)
@@ -215,20 +207,6 @@ def test_each_command_of_the_page_runs_the_rows_of_its_corpus(root: Path) -> Non
         for job in grid.only(grid.jobs(int(table), "paper", [corpus]), [corpus])
     ]
     assert all(row in run for row in ROWS)
-
-
-def test_make_hands_on_what_the_guide_says(root: Path) -> None:
-    given = ["TABLE=5", "PROFILE=paper", "CORPORA=conll03", "LOSS=ce,dsc", "GPUS=1", "JOBS=16"]
-    done = subprocess.run(
-        ["make", "--dry-run", "--old-file=env", "reproduce", *given],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    config = "--config table=5 profile=paper corpora=conll03 losses=ce,dsc gpus=1"
-    assert config in " ".join(done.stdout.split())
-    assert "--cores 16" in done.stdout
 
 
 def test_what_the_laptop_leaves_out_is_trained_when_asked_for() -> None:

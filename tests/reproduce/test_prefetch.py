@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ from dicelab.training import encoders
 from reproduce import prefetch
 
 
-def test_every_encoder_of_a_table_is_fetched_at_its_commit(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_encoder_of_a_table_is_fetched_at_its_commit(monkeypatch, capsys):
     asked: dict[str, Any] = {}
 
     def fetch(name: str, **options: Any) -> str:
@@ -45,9 +42,7 @@ def test_a_run_reads_the_commit_that_is_fetched(monkeypatch: pytest.MonkeyPatch)
     assert all(len(commit) == 40 for commit in encoders.REVISIONS.values())
 
 
-def test_the_weights_of_an_encoder_have_a_hash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_weights_of_an_encoder_have_a_hash(tmp_path, monkeypatch):
     assert encoders.weights_sha256("tiny") is None
     assert encoders.weights_sha256(str(tmp_path)) is None
     weights = tmp_path / "model.safetensors"

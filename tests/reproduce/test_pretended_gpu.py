@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from dicebook import make_loss
-from dicelab.training import callbacks, trainer
+from dicelab.training import trainer
 from dicelab.training.experiment import Experiment
 from reproduce import grid, systems
 from tests.pretended_device import GPU, MixedDevices, Pretended, pretended_gpu
@@ -93,38 +92,8 @@ def test_a_run_on_the_gpu_is_the_run_on_the_cpu(table: int, system: str, loss: s
     assert asked["peak memory reset"] == 1
 
 
-@pytest.mark.slow
-def test_a_killed_run_goes_on_on_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = job(7, "pairs", epochs=2)
-    whole = systems.run(given)
-    saved = callbacks.MarkComplete.on_save
-
-    def save_and_die(*args: Any, **more: Any) -> None:
-        saved(*args, **more)
-        raise KeyboardInterrupt
-
-    with pretended_gpu():
-        with monkeypatch.context() as patch:
-            patch.setattr(callbacks.MarkComplete, "on_save", save_and_die)
-            with pytest.raises(KeyboardInterrupt):
-                systems.run(given, str(tmp_path))
-        again = systems.run(given, str(tmp_path))
-    assert numbers(again) == pytest.approx(numbers(whole), rel=1e-4, abs=1e-4)
-
-
-@pytest.mark.slow
-def test_frozen_states_of_an_earlier_run_serve_the_next_one(tmp_path: Path) -> None:
-    given = job(7, "pairs", habits={"frozen_layers": 1})
-    with pretended_gpu():
-        first, second = (systems.run(given, states=tmp_path) for _ in range(2))
-    assert first["metrics"] == second["metrics"]
-    assert list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(("emulated", "expected"), [(True, "fp16"), (False, "bf16")])
-def test_half_precision_is_one_that_the_hardware_has(
-    emulated: bool, expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_precision_is_one_that_the_hardware_has(emulated, expected, monkeypatch):
     def supported(including_emulation: bool = True) -> bool:
         return including_emulation or not emulated
 

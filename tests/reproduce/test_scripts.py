@@ -102,32 +102,3 @@ def test_where_a_script_of_the_loss_was_released_it_is_taken() -> None:
                     assert row["path"] in given["script"]
                     taken.add(row["path"])
     assert taken == {row["path"] for row in ROWS}
-
-
-def test_tables_7_and_8_train_qqp_alike() -> None:
-    def of(table: int, corpus: str) -> dict[str, Any]:
-        return {
-            job.parameters["loss"]: settings(job) | job.parameters["loss_options"]
-            for job in grid.jobs(table, "paper")
-            if job.parameters["corpus"] == corpus and job.parameters["backbone"] == "BERT"
-        }
-
-    assert of(7, "qqp") == of(8, "qqp_original") == of(8, "qqp_plus_both")
-
-
-def test_a_tagger_counts_sentences_and_a_reader_questions() -> None:
-    jobs = [j.parameters for j in grid.jobs(5, "paper") if j.parameters["corpus"] == "conll03"]
-    steps = {
-        (p["system"], p["loss"]): p["batch_size"] * p.get("gradient_accumulation", 1) for p in jobs
-    }
-    assert steps["tagger", "ce"] == 32
-    assert steps["mrc", "dsc"] == 288
-    assert steps["mrc", "fl"] == steps["mrc", "ce"] == 72
-
-
-def test_commits_and_paths_are_whole() -> None:
-    assert len({(row["corpus"], row["loss"]) for row in ROWS}) == len(ROWS) == 18
-    for row in ROWS:
-        assert len(row["commit"]) == 40
-        assert row["path"].startswith("scripts/")
-        assert row["path"].endswith(f"{row['loss']}.sh")

@@ -40,16 +40,6 @@ def run(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
 SMOKE = ("--config", "table=7", "profile=smoke", "runner=runner")
 
 
-def test_a_dry_run_lists_every_run_of_a_table(project: Path) -> None:
-    done = run(project, "--dry-run", "--config", "table=6", "profile=smoke")
-    assert done.returncode == 0, done.stderr
-    wanted = grid.jobs(6, "smoke")
-    listed = done.stdout + done.stderr
-    for job in wanted:
-        assert f"table6/{job.name}/record.json" in listed
-    assert ["run_system", str(len(wanted))] in [x.split() for x in listed.splitlines()]
-
-
 def test_a_table_runs_with_what_is_there_and_says_what_is_missing(project: Path) -> None:
     card = project / "data" / "sst2" / "card.json"
     card.parent.mkdir(parents=True)
@@ -71,9 +61,7 @@ def test_what_cannot_run_says_so_before_it_starts(project: Path) -> None:
     assert not (project / "runs").exists()
 
 
-def test_a_large_encoder_is_not_trained_on_a_cpu_without_a_word(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_encoder_is_not_trained_on_a_cpu_without_a_word(project, monkeypatch):
     card = project / "data" / "mrpc" / "card.json"
     card.parent.mkdir(parents=True)
     card.touch()
@@ -85,12 +73,14 @@ def test_a_large_encoder_is_not_trained_on_a_cpu_without_a_word(
     assert "profile paper needs a GPU. torch sees no GPU here;" in told
     assert "say so with GPUS=0" in told
     assert run(project, *given, "gpus=0").returncode == 0
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    assert run(project, *given).returncode == 0
 
 
 def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) -> None:
     (project / "wait").touch()
+    tables = project / "runs" / "reproduced" / "smoke"
+    tables.mkdir(parents=True)
+    for suffix in ("jsonl", "md", "csv"):  # without its runs a table is made anew
+        (tables / f"table7.{suffix}").write_text("old")
     process = subprocess.Popen(
         snakemake(project, *SMOKE, cores=1),
         stdout=subprocess.DEVNULL,
@@ -115,20 +105,10 @@ def test_a_killed_table_goes_on_without_repeating_what_is_done(project: Path) ->
     done = run(project, *SMOKE)
     assert done.returncode == 0, done.stderr
     assert done_before.stat().st_mtime_ns == seen
-    found = runs.read_records(project / "runs" / "reproduced" / "smoke" / "table7.jsonl")
+    found = runs.read_records(tables / "table7.jsonl")
     assert {r["parameters"]["loss"] for r in found} == {"ce", "fl"}
     assert not (records / "states").exists()  # of no use any more
     assert "Nothing to be done" in run(project, *SMOKE).stderr
-
-
-def test_a_table_without_its_runs_is_made_anew(project: Path) -> None:
-    folder = project / "runs" / "reproduced" / "smoke"
-    folder.mkdir(parents=True)
-    for suffix in ("jsonl", "md", "csv"):
-        (folder / f"table7.{suffix}").write_text("old")
-    done = run(project, *SMOKE)
-    assert done.returncode == 0, done.stderr
-    assert len(runs.read_records(folder / "table7.jsonl")) == 2
 
 
 def test_a_run_that_fails_names_its_log(project: Path) -> None:
@@ -161,9 +141,7 @@ out.write_text(json.dumps(record))
 """
 
 
-def test_one_run_a_card_and_each_sees_its_own(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_run_a_card_and_each_sees_its_own(project, tmp_path, monkeypatch):
     (project / "runner.py").write_text(NOTING)
     (project / "data" / "conll03").mkdir(parents=True)
     (project / "data" / "conll03" / "card.json").touch()
@@ -191,16 +169,7 @@ def test_one_run_a_card_and_each_sees_its_own(
     assert set(held) == {"0", "1"}
 
 
-def test_more_cards_than_there_are_is_said(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    done = run(project, "--dry-run", *SMOKE, "gpus=2")
-    assert done.returncode != 0
-    assert "GPUS=2: expected at most 1" in done.stderr + done.stdout
-
-
-def test_no_card_is_seen_if_none_is_asked_for(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_card_is_seen_if_none_is_asked_for(project, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     done = run(project, "--dry-run", "--printshellcmds", *SMOKE, "gpus=0")
     assert done.returncode == 0, done.stderr

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dicelab.corpora import CORPORA
 from dicelab.records import paper, runs
 from reproduce import grid, tables
 from reproduce.comparisons import TABLES
-from reproduce.profiles import LEFT_OUT
 from tests.made_up_runs import made_up
 
 PRINTED = Path(paper.__file__).with_name("paper_tables.tsv")
@@ -94,53 +92,6 @@ def test_a_row_stands_where_every_seed_is_five_points_above_the_floors(tmp_path:
     for record in records:
         record["metrics"]["majority"]["f1"] = 90.0
     assert tables.rows_above_floors(tables.table_of(records, 4)).empty
-
-
-@pytest.mark.parametrize("profile", ["paper", "laptop"])
-@pytest.mark.parametrize("number", list(TABLES))
-def test_every_printed_cell_stands_beside_its_run_and_no_other(number: int, profile: str) -> None:
-    """The oracle is the model's name in print: ``BERT-MRC+DSC`` on CoNLL 2003, 93.33."""
-    if profile == "laptop" and number == 8:
-        assert not grid.jobs(number, profile)
-        return
-    metric = "accuracy" if number == 9 else "f1"
-    lines = [
-        line
-        for line in csv.DictReader(PRINTED.read_text("utf-8").splitlines(), delimiter="\t")
-        if int(line["table"]) == number and line["loss"]
-    ]
-    if profile == "laptop":  # there is no small XLNet
-        lines = [line for line in lines if line["backbone"] != "XLNet"]
-        lines = [line for line in lines if line["corpus"] not in LEFT_OUT.get(number, {})]
-        # In place of the Chinese OntoNotes 4 there are English corpora.
-        lines = [line for line in lines if line["corpus"] != "ontonotes4_zh"]
-    words = {"FL": "focal", "DL": "dice", "DSC": "self-adjusting dice", "": "cross entropy"}
-    frame = tables.table_of(made_up(number, profile), number)
-    shown = frame.to_dict("records")
-    for line in lines:
-        model, _, added = line["model"].partition("+")
-        title = CORPORA[line["corpus"]].paper
-        where = f"{title} {line['variant']}".strip()
-        name = f"{line['model']}, {where}" if model else where
-        found = [row for row in shown if row["the paper's"] == name]
-        assert found, name
-        printed = f"paper {tables.TITLES[metric]}"
-        assert {row[printed] for row in found} == {line[metric]}, name
-        assert {row["paper minus ce"] for row in found} <= {
-            line["delta"].replace("-", ""),
-            line["delta"],
-        }
-        if model:
-            loss = words[added.replace("CE", "")]
-            assert all(row["loss"].startswith(loss) for row in found), name
-            backbone = {"BERT": {"BERT", "BERT-Tagger"}}.get(model, {model})
-            assert {row["model"].partition(",")[0] for row in found} <= backbone, name
-        else:
-            alpha = line["variant"].removeprefix("alpha = ")
-            assert all(f"α {alpha}," in row["loss"] for row in found), name
-    known = {row["the paper's"] for row in shown} - {""}
-    assert len(known) == len(lines)
-    assert ("Accuracy" in frame.columns) == (number == 9)
 
 
 def test_the_kept_tables_are_those_of_their_records(root: Path, tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from datasets import Dataset, DatasetDict
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dicelab.tasks import pairs
 from dicelab.training.encoders import load_tokenizer
@@ -87,24 +85,9 @@ def test_scores_by_hand() -> None:
     assert macro["f1"] == pytest.approx(100 * (1 / 2 + 0 + 1) / 3)
 
 
-@settings(deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(-20, 20).map(lambda k: k / 4), st.integers(0, 1)),
-        min_size=2,
-        max_size=12,
-    ).filter(lambda rows: any(y for _, y in rows))
-)
-def test_the_tuned_threshold_is_the_best_there_is(rows: list[tuple[float, int]]) -> None:
-    odds, gold = np.array([o for o, _ in rows]), [y for _, y in rows]
+def test_the_tuned_threshold_is_the_best_there_is() -> None:
+    odds, gold = np.array([-2.0, -1.0, 0.5, 2.0, 3.0]), [0, 1, 0, 1, 1]
     logits = np.stack([np.zeros_like(odds), odds], axis=-1)
-    cuts = [-100.0, *(odds + 1e-6), *(odds - 1e-6)]
-
-    def f1(threshold: float) -> float:
-        said = pairs.decode(logits, threshold=threshold)
-        return 2 * float(said @ gold) / (said.sum() + sum(gold))
-
     tuned = pairs.tune_threshold(logits, gold)
-    assert f1(tuned) == pytest.approx(max(map(f1, cuts)))
-    scored = pairs.score(gold, pairs.decode(logits, threshold=tuned))["f1"]
-    assert scored == pytest.approx(100 * f1(tuned))
+    assert -2 < tuned < -1, "one false alarm, and all three are found"
+    assert pairs.score(gold, pairs.decode(logits, threshold=tuned))["f1"] == pytest.approx(600 / 7)

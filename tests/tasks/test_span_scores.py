@@ -67,7 +67,5 @@ def test_chinese_scores(gold: str, predicted: str, exact: float, f1: float) -> N
         ([], ["cat"], 0, 0),
     ],
 )
-def test_several_answers_are_aligned(
-    gold: list[str], predicted: list[str], exact: float, f1: float
-) -> None:
+def test_several_answers_are_aligned(gold, predicted, exact, f1):
     assert span_scores.all_of(gold, predicted) == pytest.approx((exact, f1))

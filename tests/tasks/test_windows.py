@@ -36,9 +36,7 @@ def test_windows_hold_every_word_and_no_more_than_fits(lengths: list[int], room:
 
 
 @given(LENGTHS, st.integers(1, 20))
-def test_each_word_belongs_to_the_window_in_which_it_is_deeper(
-    lengths: list[int], room: int
-) -> None:
+def test_each_word_belongs_to_the_window_in_which_it_is_deeper(lengths, room):
     found = windows(lengths, room)
     parts = owned(found)
     assert list(chain(*(range(*part) for part in parts))) == list(range(len(lengths)))

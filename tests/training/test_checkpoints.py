@@ -46,9 +46,7 @@ def test_two_runs_in_a_folder_are_one_too_many(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(
-    finished: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_used(finished, tmp_path, name, capsys):
     folder = tmp_path / "run"
     shutil.copytree(finished, folder)
     first, last = by_step(folder)

@@ -76,9 +76,7 @@ def test_an_input_is_run_once_and_stays_without_dropout() -> None:
         torch.testing.assert_close(states, own[name])
 
 
-def test_a_file_keeps_the_states_for_the_next_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_keeps_the_states_for_the_next_run(tmp_path, monkeypatch):
     file = tmp_path / "states" / "corpus.safetensors"
     with kept_states(file) as known:
         freeze_lower(first := small_bert().eval(), 2, known)

@@ -5,21 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from datasets import Dataset, DatasetDict
 from huggingface_hub import ModelCard
 from transformers import (
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
-    pipeline,
 )
 
 from dicelab.tasks import pairs, reading, tagging
-from dicelab.tasks.outputs import outputs_of
 from dicelab.training import saving
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment, ParameterError
@@ -64,25 +60,6 @@ def test_transformers_own_classes_read_the_folder(tmp_path: Path, models, tokeni
         assert again.config.id2label == model.config.id2label
         assert (folder / "model.safetensors").is_file()
     assert not list((tmp_path / "new").glob(".*")), "nothing is left of the way there"
-
-
-def test_pipelines_of_transformers_read_the_folder(tmp_path: Path, models, tokenizer) -> None:
-    model = models[AutoModelForTokenClassification]
-    folder = save(model, tokenizer, tmp_path / "tagger")
-    found = pipeline("token-classification", str(folder), ignore_labels=[])(TEXT)
-    corpus = DatasetDict(train=Dataset.from_list([{"tokens": TOKENS, "tags": 5 * ["O"]}]))
-    row = tagging.encode(corpus, tokenizer).splits["train"][0]
-    (logits,) = outputs_of(model, [row], tagging.collator(tokenizer), ["logits"], 1)
-    (tags,) = tagging.decode(np.stack(logits), {"first_subword": [row["first_subword"]]}, LABELS)
-    first = {piece["start"]: piece["entity"] for piece in reversed(found)}
-    assert tags == [first[TEXT.index(token)] for token in TOKENS]
-    model = models[AutoModelForSequenceClassification]
-    folder = save(model, tokenizer, tmp_path / "classifier")
-    (found,) = [pipeline("text-classification", str(folder))({"text": TEXT, "text_pair": "who ?"})]
-    with torch.inference_mode():
-        p = model(**tokenizer(TEXT, "who ?", return_tensors="pt")).logits.softmax(-1)[0]
-    assert found["label"] == ["no", "yes"][int(p.argmax())]
-    assert found["score"] == pytest.approx(p.max().item(), abs=1e-5)
 
 
 def test_the_card_says_where_a_model_comes_from(tmp_path: Path, models, tokenizer) -> None:

@@ -15,7 +15,7 @@ from transformers import TrainerControl, TrainingArguments
 from transformers.utils import logging
 
 from dicebook import TrainerLoss, make_loss
-from dicelab.tasks import mrc_ner, reading, tagging
+from dicelab.tasks import reading
 from dicelab.training import callbacks
 from dicelab.training import trainer as training
 from dicelab.training.encoders import load_tokenizer
@@ -37,39 +37,27 @@ def test_a_run_is_reproducible_and_measured() -> None:
 
 
 def test_a_split_is_scored_by_its_own_logits() -> None:
-    tokenizer, encoded = prepared()
-    splits = encoded.splits.copy()
+    splits = prepared()[1].splits.copy()
     splits["test"] = splits["test"].select(range(5))
     scored = []
-    trained = training.train(
-        Experiment(corpus="x", start="zero", epochs=1, max_steps=1),
-        build_model=lambda: tagging.model("tiny", tokenizer, encoded.labels),
-        splits=splits,
-        collator=tagging.collator(tokenizer),
-        tokenizer=tokenizer,
-        compute_loss=TrainerLoss(make_loss("ce")),
-        evaluate=lambda logits, split: scored.append((len(logits), len(split))) or {"f1": 0.0},
-    )
+
+    def evaluate(logits: Any, split: Dataset) -> dict[str, float]:
+        scored.append((len(logits), len(split)))
+        return {"f1": 0.0}
+
+    short = Experiment(corpus="x", epochs=1, max_steps=1)
+    trained = train_tagger(short, splits=splits, evaluate=evaluate)
     assert set(scored) == {(24, 24)}
     assert [len(trained.logits[name]) for name in ("validation", "test")] == [24, 5]
 
 
 def test_a_run_can_end_at_a_given_epoch_and_keep_it() -> None:
     """As a longer run had it there, and though nobody scored the validation split."""
-    tokenizer, encoded = prepared()
 
     def trained(**given: Any) -> training.Trained:
         falling = iter((3.0, 2.0, 1.0))  # by validation the first epoch is the best
-        return training.train(
-            Experiment(corpus="x", start="zero", epochs=3),
-            build_model=lambda: tagging.model("tiny", tokenizer, encoded.labels),
-            splits=encoded.splits,
-            collator=tagging.collator(tokenizer),
-            tokenizer=tokenizer,
-            compute_loss=TrainerLoss(make_loss("ce")),
-            evaluate=lambda logits, split: {"f1": next(falling)},
-            **given,
-        )
+        experiment = Experiment(corpus="x", epochs=3)
+        return train_tagger(experiment, evaluate=lambda *_: {"f1": next(falling)}, **given)
 
     first = trained().logits["test"]
     assert (trained(last=1).logits["test"] == first).all()
@@ -89,22 +77,10 @@ def test_training_starts_at_the_log_prior_or_as_the_model_comes() -> None:
 
 
 def test_a_start_at_the_prior_that_cannot_be_had_is_refused() -> None:
-    tokenizer, encoded = prepared()
-    rest = {
-        "splits": encoded.splits,
-        "collator": tagging.collator(tokenizer),
-        "tokenizer": tokenizer,
-        "compute_loss": TrainerLoss(make_loss("ce")),
-        "evaluate": lambda logits, split: {"f1": 0.0},
-    }
-
-    def build() -> Any:
-        return tagging.model("tiny", tokenizer, encoded.labels)
-
     with pytest.raises(ParameterError, match="'prior' needs the counts of the classes"):
-        training.train(Experiment(corpus="x"), build_model=build, **rest)
+        train_tagger(Experiment(corpus="x"), counts=None)
     with pytest.raises(ParameterError, match=r"with 9 outputs .* Or choose 'zero'"):
-        training.train(Experiment(corpus="x"), build_model=build, counts=[1] * 9, **rest)
+        train_tagger(Experiment(corpus="x"), counts=[1] * 9)
 
 
 def test_the_seed_and_the_number_of_sentences_matter() -> None:
@@ -119,24 +95,13 @@ def test_the_seed_and_the_number_of_sentences_matter() -> None:
 
 
 def test_a_corpus_that_was_not_drawn_is_refused() -> None:
-    tokenizer, encoded = prepared()
-    rest = {
-        "build_model": lambda: tagging.model("tiny", tokenizer, encoded.labels),
-        "collator": tagging.collator(tokenizer),
-        "tokenizer": tokenizer,
-        "counts": encoded.counts().tolist(),
-        "compute_loss": TrainerLoss(make_loss("ce")),
-        "evaluate": lambda logits, split: {"f1": 0.0},
-    }
+    whole = prepared()[1].splits
     for given, expected in (
-        (
-            {"train_size": 32},
-            r"'train_size': expected at most 32 .*, got 96",
-        ),
+        ({"train_size": 32}, r"'train_size': expected at most 32 .*, got 96"),
         ({"eval_size": 10}, r"'eval_size': expected at most 10 .* 'validation', got 24"),
     ):
         with pytest.raises(ParameterError, match=expected):
-            training.train(Experiment(corpus="x", **given), splits=encoded.splits, **rest)
+            train_tagger(Experiment(corpus="x", **given), splits=whole)
     # What counts are sentences, though each is a row for every type.
     rows = Dataset.from_dict({"sentence": [0, 0, 1, 1]})
     training._check_sizes(Experiment(corpus="x", train_size=2), DatasetDict(train=rows))
@@ -178,57 +143,40 @@ def test_steps_that_were_never_finished_are_dropped_when_a_run_begins() -> None:
     assert again.history == fresh.history
 
 
-@pytest.mark.parametrize("task", ["choice", "entities"])
-def test_losses_of_rows_accumulate_to_the_step_of_a_large_batch(task: str) -> None:
-    tokens = [
-        ["Ada", "met", "Bob", "in", place] for place in ("Ulm", "Lodz", "Rome") for _ in "123"
-    ]
-    texts = [" ".join(row) for row in tokens]
+def test_losses_of_rows_accumulate_to_the_step_of_a_large_batch() -> None:
+    texts = [f"Ada met Bob in {place}" for place in ("Ulm", "Lodz", "Rome") for _ in "123"]
     tokenizer = load_tokenizer("tiny", [*texts, "where ?"] * 3, max_length=64)
-    if task == "choice":
-        rows = [
-            {
-                "question": "where ?",
-                "context": text,
-                "answers": {"text": [row[-1]], "answer_start": [15]},
-            }
-            for text, row in zip(texts, tokens, strict=True)
-        ]
-        module, compute_loss = reading, reading.choice
-    else:
-        rows = [{"tokens": row, "tags": ["B-P", "O", "B-P", "O", "B-L"]} for row in tokens]
-        module, compute_loss = mrc_ner, mrc_ner.MrcLoss(make_loss("binary_dl"))
+    rows = [
+        {
+            "question": "where ?",
+            "context": text,
+            "answers": {"text": [text.split()[-1]], "answer_start": [15]},
+        }
+        for text in texts
+    ]
     part = Dataset.from_list(rows)
-    limits = {"max_length": 32, **({"stride": 4} if module is reading else {})}
     corpus = DatasetDict(train=part, validation=part, test=part)
-    encoded = module.encode(corpus, tokenizer, **limits)
+    encoded = reading.encode(corpus, tokenizer, max_length=32, stride=4)
 
     def build() -> Any:
-        model = module.model("tiny", tokenizer)
+        model = reading.model("tiny", tokenizer)
         for layer in model.modules():
             if isinstance(layer, torch.nn.Dropout):
                 layer.p = 0.0
         return model
 
-    def run(batch_size: int, accumulation: int) -> training.Trained:
-        return training.train(
-            Experiment(
-                corpus="x",
-                epochs=1,
-                batch_size=batch_size,
-                gradient_accumulation=accumulation,
-                learning_rate=1e-3,
-                start="zero",
-            ),
+    def run(**batches: int) -> training.Trained:
+        return train_tagger(
+            Experiment(corpus="x", epochs=1, learning_rate=1e-3, start="zero", **batches),
+            reading.choice,
             build_model=build,
             splits=encoded.splits,
-            collator=module.collator(tokenizer),
+            collator=reading.collator(tokenizer),
             tokenizer=tokenizer,
-            compute_loss=compute_loss,
             evaluate=lambda outputs, split: {"f1": 0.0},
         )
 
-    whole, parts = run(6, 1), run(2, 3)
+    whole, parts = run(batch_size=6), run(batch_size=2, gradient_accumulation=3)
     assert parts.history[0]["step"] == whole.history[0]["step"] > 1
     assert parts.history[0]["loss"] == pytest.approx(whole.history[0]["loss"], abs=1e-4)
     for mine, theirs in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
@@ -260,9 +208,7 @@ def test_early_stopping_and_tensorboard(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("die_at", [5, 8])
-def test_a_run_that_was_killed_within_a_pass_goes_on_there(
-    die_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_was_killed_within_a_pass_goes_on_there(die_at, tmp_path, monkeypatch):
     given = Experiment(corpus="x", loss="dl", epochs=2, batch_size=16)
     whole = train_tagger(given)
     steps = int(whole.history[0]["step"])

@@ -54,8 +54,8 @@ def split_files(
         files.setdefault(split, []).append(path)
     for split, of_split in files.items():
         shards = [_SHARD.fullmatch(path.name) for path in of_split]
-        kinds = {shard and shard.group(1, 3, 4) for shard in shards}
-        if len(of_split) > 1 and (len(kinds) > 1 or None in kinds):
+        numberings = {shard and shard.group(1, 3, 4) for shard in shards}
+        if len(of_split) > 1 and (len(numberings) > 1 or None in numberings):
             raise CorpusError(
                 f"{folder}: expected one file for {split}, got {of_split[0].name} and "
                 f"{of_split[1].name}; put each text and its label into one row of one file"

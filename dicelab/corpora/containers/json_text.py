@@ -47,11 +47,11 @@ def _inner(whole: dict[str, Any]) -> list[Any] | None:
     if len(values) == 1 and type(values[0]) is dict:
         return _inner(values[0])
     lists = {name: rows for name, rows in whole.items() if type(rows) is list and rows}
-    kinds = {name: {*map(type, rows)} for name, rows in lists.items()}
-    objects = {name: rows for name, rows in lists.items() if kinds[name] == {dict}}
+    types = {name: {*map(type, rows)} for name, rows in lists.items()}
+    objects = {name: rows for name, rows in lists.items() if types[name] == {dict}}
     splits = objects or lists
     named = {split_of(f"{name}.x") for name in (splits if objects else whole)}
-    lists_alone = "train" in named and all(kinds[name] == {list} for name in lists)
+    lists_alone = "train" in named and all(types[name] == {list} for name in lists)
     if None not in named and (objects or lists_alone):
         return [
             {"split": name, **(row if objects else {str(n): v for n, v in enumerate(row, 1)})}
@@ -61,7 +61,7 @@ def _inner(whole: dict[str, Any]) -> list[Any] | None:
     if objects:
         return max(objects.values(), key=len)
     pairs = [name for name in lists if all(type(r) is list and len(r) > 1 for r in lists[name])]
-    if len(pairs) == 1 and [kinds[name] for name in lists if name not in pairs] == [{str}]:
+    if len(pairs) == 1 and [types[name] for name in lists if name not in pairs] == [{str}]:
         return lists[pairs[0]]  # names of classes beside the rows
     columns = all(type(v) is dict for v in values) and len({tuple(v) for v in values}) == 1
     if columns and all(map(str.isdigit, values[0])):

@@ -10,7 +10,7 @@ from typing import Any
 
 from dicelab.corpora.cells import LOOK, Asked, Table, is_missing, parsed
 from dicelab.corpora.errors import CorpusError
-from dicelab.corpora.tags import respelt, scheme_of, to_iob2
+from dicelab.corpora.tags import normalise_tags, scheme_of, to_iob2
 from dicelab.corpora.text import odd_character
 
 #: The line of each row, and what was made of it.
@@ -90,11 +90,11 @@ def tagged_table(
     }
     bad = [*bad, *(str(table.error(line, f"expected text, got {o}")) for line, o in odd.items())]
     rows = [row for row in rows if row[0] not in odd]
-    tags_of, respelling = respelt([tags for _, (_, tags) in rows])
+    tags_of, change = normalise_tags([tags for _, (_, tags) in rows])
     if scheme_of(tags_of) != "plain":
         tags_of = [to_iob2(tags) for tags in tags_of]
     made = [(n, [cells[0], tags]) for (n, cells), tags in zip(rows, tags_of, strict=True)]
-    form = "; ".join([f"{table.form}: {how}", *[respelling] * bool(respelling)])
+    form = "; ".join([f"{table.form}: {how}", *[change] * bool(change)])
     said = [*table.notes, *(f"{n:,} {note}." for note, n in (notes or {}).items())]
     names = ["tokens", "tags"]
     return replace(table, names=names, rows=made, bad=list(bad), form=form, tagged=True, notes=said)

@@ -82,7 +82,7 @@ def witness(sample: Sample) -> tuple[str, ...] | None:
             continue
         for text in first([n for n in sample.texts if n != name], TEXTS):
             inside = sum(
-                type(value) is str and span[1] <= len(value.encode()) + 1
+                type(value) is str and span[1] <= len(value.encode(errors="surrogateescape")) + 1
                 for value, of_row in zip(sample.table.column(text), marked, strict=True)
                 for span in of_row
                 if span
