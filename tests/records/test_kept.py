@@ -79,14 +79,17 @@ def without_gold(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_what_was_packed_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of_study, of_task = kept.kept_records("accuracy"), without_gold(kept.frozen()["mrpc"])
     of_layers = without_gold(kept.layers()["mrpc"])
+    linear = without_gold(kept.frozen(linear=True)["mrpc"])
     monkeypatch.setattr(kept, "DATA", tmp_path / "data")
     monkeypatch.setattr(pack_records, "DATA", tmp_path / "data")
     folder = tmp_path / "results"
-    (folder / "evidence_2").mkdir(parents=True)
+    for name in ("evidence_2", "evidence_2_linear"):
+        (folder / name).mkdir(parents=True)
     for name, records in (
         ("accuracy", of_study),
         ("evidence_2/mrpc", of_task),
         ("evidence_2/b-mrpc", of_layers),
+        ("evidence_2_linear/mrpc", linear),
     ):
         lines = "".join(f"{json.dumps(plain(record))}\n" for record in records)
         (folder / f"{name}.jsonl").write_text(lines)
@@ -94,6 +97,7 @@ def test_what_was_packed_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert kept.kept_records("accuracy") == of_study
     assert without_gold(kept.frozen()["mrpc"]) == of_task
     assert without_gold(kept.layers()["mrpc"]) == of_layers
+    assert without_gold(kept.frozen(linear=True)["mrpc"]) == linear
     gold = sum(of_task[0]["blocks"])
     ways = [way for r in kept.frozen()["mrpc"] for way in r.get("test", {}).values()]
     assert {way["gold"] for way in ways} == {gold}
