@@ -25,7 +25,7 @@ LINES = {
     "studies": 3_170,  # aim: 1,300
     "tools": 1_610,  # aim: 1,600
     "benchmarks": 510,  # aim: 500
-    "tests": 20_790,  # aim: 18,000
+    "tests": 20_800,  # aim: 18,000
 }
 
 
