@@ -32,7 +32,7 @@ from transformers import (
 )
 
 from dicebook import fold_bias, start_at_prior, tune_bias
-from dicebook.decision import FEW_POSITIVES
+from dicebook.decision import FEW_POSITIVES, calibrated_probabilities
 from dicelab.training.tiny import tiny_config, train_wordpiece
 
 TINY = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
@@ -390,6 +390,15 @@ def by_curve(scores, hits):
     x = ((scores - scores.mean()) / (scores.std() or 1))[:, None]
     curve = LogisticRegression(tol=1e-10, solver="newton-cholesky").fit(x, hits)
     return curve.predict_proba(x)[:, 1] if curve.coef_ > 0 else np.full(len(hits), hits.mean())
+
+
+@pytest.mark.parametrize("lean", [-1.0, 0.0, 2.0])
+def test_the_curve_is_that_of_scikit_learn_and_never_falls(lean):
+    hits = np.arange(60) % 12 == 0
+    scores = np.random.default_rng(1).normal(size=60) + lean * hits - 3
+    found = calibrated_probabilities(scores, hits)
+    np.testing.assert_allclose(found, by_curve(scores, hits), atol=1e-6)
+    assert found.sum().item() == pytest.approx(hits.sum())
 
 
 @settings(max_examples=50)
