@@ -15,7 +15,7 @@ import yaml
 from papermill import inspect_notebook
 
 from dicelab.__main__ import _parser
-from dicelab.records import decided, runs, searched
+from dicelab.records import decided, kept, runs, searched
 from dicelab.records.speed import LONG, read_corpora, scores
 from tests.checkout import ROOT
 
@@ -59,6 +59,24 @@ def tuned() -> list[str]:
     assert 3.35 < max(abs(e.mean) for e in effects) < 3.55, "up to 3.5 points either way"
     interval = f"{shown(dice.mean)} [{shown(dice.low)}, {shown(dice.high)}] points"
     return [interval, f"{len(every)} intervals on single tasks. None lies above 0, and four"]
+
+
+def linear() -> list[str]:
+    tasks = kept.frozen(linear=True)
+    finals = [r for of in tasks.values() for r in of if r["kind"] == "final"]
+    for arm in {r["arm"] for r in finals} - {"logistic"}:
+        contrast = searched.Contrast((arm, "tuned"), ("logistic", "tuned"))
+        assert searched.pool(searched.effects_of(tasks, contrast)).over_all.mean < 0, arm
+    solver, dice = (
+        searched.pooled_minus_start(tasks, arm, "tuned").over_all for arm in ("logistic", "dice")
+    )
+    cost = searched.minus_start(tasks["sst2_02"], "ce", "tuned")
+    assert cost
+    return [
+        f"was {shown(solver.mean)} [{shown(solver.low)}, {shown(solver.high)}] points above cross",
+        f"cross entropy was {shown(dice.mean)} [{shown(dice.low)}, {shown(dice.high)}] points.",
+        f"the log prior cost up to {cost.mean:.0f} points",
+    ]
 
 
 def argmax() -> list[str]:
@@ -129,7 +147,8 @@ def labels() -> list[str]:
 
 
 PLACES: dict[str, Callable[[], list[str]]] = {
-    of.__name__: of for of in (accuracy, tuned, argmax, batches, decoder, spans, reading, labels)
+    of.__name__: of
+    for of in (accuracy, tuned, linear, argmax, batches, decoder, spans, reading, labels)
 }
 
 
