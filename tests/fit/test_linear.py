@@ -23,7 +23,7 @@ from transformers import AutoConfig, pipeline
 
 from dicelab.__main__ import main
 from dicelab.fit import Options, choosing, load, predict
-from dicelab.fit.calibration import stacked
+from dicelab.fit.calibration import probabilities, stacked
 from dicelab.fit.candidates import columns_of
 from dicelab.fit.data import read
 from dicelab.fit.features import Words
@@ -80,9 +80,11 @@ def test_a_kept_linear_model_decides_as_it_was_scored(one: Fit) -> None:
         found = np.array(["|".join(kept.classes_[row]) for row in found])
     assert found.tolist() == said
     p = kept.predict_proba(rows)
-    assert p.shape == (len(test), len(one.problem.labels))
-    if one.inputs.data.task != "labels":
-        assert p.sum(1) == pytest.approx(1)
+    several = one.inputs.data.task == "labels"
+    # `best.test` is without the threshold.
+    told = probabilities(best.test, kept.info["calibration"], several=several)
+    assert p == pytest.approx(told, abs=1e-5)
+    assert several or p.sum(1) == pytest.approx(1)
     out = io.StringIO()
     assert predict(one.folder, one.options.source, out, device="cpu") > len(test)
     assert out.getvalue().startswith("predicted\tp(")
@@ -285,7 +287,7 @@ def test_the_simplest_model_within_a_standard_error_of_the_best_is_kept() -> Non
 
     value = Goal("accuracy", (0, 1)).plain
     # Apart on 40 + ahead rows, so the standard error is about 6 rows.
-    for ahead, kept in ((24, "ce"), (0, "ce"), (-4, "ce"), (-24, "mean")):
+    for ahead, kept in ((24, "ce"), (0, "ce"), (-4, "ce"), (-10, "mean"), (-24, "mean")):
         found = {"words": counts(0, 100), "ce": counts(20, 220 + ahead), "mean": counts(0, 200)}
         assert choosing.preferred(found, value) == kept
         assert choosing.preferred(found | {"words": found[kept]}, value) == "words"
@@ -310,6 +312,15 @@ def test_rows_of_validation_are_decided_by_thresholds_of_other_folds(one: Fit) -
     numbers = np.sort(pool.validation[pool.validation >= 0])
     counts = choosing.counts_of_candidate(problem, candidate, numbers)
     np.testing.assert_array_equal(astuple(counts), astuple(expected))
+
+
+def test_a_mean_is_of_the_rows_that_it_is_asked_for(one: Fit) -> None:
+    best, of_run = one.result.simple, np.random.default_rng(0).normal(size=(9, 3))
+    assert best is not None
+    made = replace(best, scores=np.random.default_rng(1).normal(size=(len(best.pool.gold), 3)))
+    places = [int(np.flatnonzero(best.pool.validation == number)[0]) for number in (7, 2, 5)]
+    found = choosing.mean_on_validation(made, of_run, best.pool.select(np.array(places)))
+    assert found == pytest.approx((made.scores[places] + of_run[[7, 2, 5]]) / 2)
 
 
 def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float], str]) -> None:
