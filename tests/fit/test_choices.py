@@ -45,19 +45,25 @@ def encoded(options: Options) -> Inputs:
 
 
 @pytest.mark.parametrize(
-    ("positives", "smooth"), [(FEW_POSITIVES - 1, True), (FEW_POSITIVES, False)]
+    ("positives", "asked", "smooth"),
+    [
+        (FEW_POSITIVES - 1, {}, True),
+        (FEW_POSITIVES, {}, False),
+        (FEW_POSITIVES - 1, {"at_recall": 0.9}, False),
+    ],
 )
 def test_with_few_positives_the_threshold_maximises_expected_f1(
-    tmp_path: Path, positives: int, smooth: bool
+    tmp_path: Path, positives: int, asked: dict[str, Any], smooth: bool
 ) -> None:
-    task = problem(tmp_path, "text\tlabel", [f"row {i}\t{int(i % 4 == 0)}" for i in range(80)])
+    rows = [f"row {i}\t{int(i % 4 == 0)}" for i in range(80)]
+    task = problem(tmp_path, "text\tlabel", rows, **asked)
     rng = np.random.default_rng(0)
     gold = (np.arange(400) < positives).astype(int)
     margins = (2 * rng.normal(size=400) + 3 * gold - 3).astype(np.float32)
     bias = task.tuned(np.stack([0 * margins, margins], 1), Dataset.from_dict({"label": gold}))
     expected, observed = (
         calibrated_plug_in(margins, gold),
-        best_threshold(margins, gold, Goal("f1", (1,))),
+        best_threshold(margins, gold, Goal("f1", (1,), **asked)),
     )
     assert abs(expected - observed) > 0.1
     assert bias.tolist() == pytest.approx([0, -(expected if smooth else observed)], abs=1e-5)

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pycrfsuite
 import pytest
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from transformers import AutoConfig, pipeline
@@ -151,6 +152,16 @@ def test_a_kept_tagger_decides_as_it_was_scored(tagger: Fit) -> None:
     assert predict(tagger.folder, tagger.options.source, out, device="cpu") == 90
     with pytest.raises(TypeError, match="use tagged"):
         kept.predict_proba(tokens)
+
+
+def test_a_calibration_stands_where_the_labels_and_its_prior_pull_alike() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(40, 2))
+    gold = rng.random((40, 2)) < expit(3 * scores - 1)
+    slopes, shift = stacked([scores], gold)
+    off = expit(slopes[0] * scores + shift) - gold
+    assert (scores * off).sum() == pytest.approx(1 - slopes[0], abs=0.01)
+    assert off.sum(0) == pytest.approx(-shift, abs=0.01)
 
 
 def test_the_weights_of_a_field_are_those_of_the_library(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ def problem(tmp_path_factory: pytest.TempPathFactory) -> Problem:
 def planned(problem: Problem) -> Callable[..., Plan]:
     """Plans for a step of a second and nothing that takes time beside it."""
 
-    def planned(**given: Any) -> Plan:
+    def planned(spent: float = 0.0, **given: Any) -> Plan:
         asked = replace(problem.options, **given)
-        return plan(problem, Speed(1.0, 0.0, 0.0, 10), (1e-3,), asked, spent=0.0)
+        return plan(problem, Speed(1.0, 0.0, 0.0, 10), (1e-3,), asked, spent=spent)
 
     return planned
 
@@ -53,6 +53,12 @@ def test_runs_of_less_than_a_pass_are_not_repeated_on_more_rows(
     leisurely = planned(minutes=1000.0)
     assert (hurried.partial, hurried.alone, hurried.refit) == (True, True, False)
     assert (leisurely.partial, leisurely.alone, leisurely.refit) == (False, False, True)
+
+
+def test_what_is_spent_is_not_planned_again(planned: Callable[..., Plan]) -> None:
+    assert planned(spent=600 * FOR_RUNS, minutes=12.0) == replace(
+        planned(minutes=2.0), minutes=12.0
+    )
 
 
 def test_where_time_is_short_one_long_run_comes_before_short_runs_of_all_losses(
