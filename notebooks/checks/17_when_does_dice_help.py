@@ -323,7 +323,7 @@ linear_means = {arm: found.over_all for arm, found in with_linear_head.items()}
 excluded = [arm for arm, e in linear_means.items() if not e.low < 0 < e.high]
 claim(
     "the interval goes from −0.8 to 0.8",
-    len(searched.effects_of(linear, to_prior["dice"])) == 27,
+    len(searched.effects_of(linear, to_prior("dice"))) == 27,
     {"−0.8": linear_means["dice"].low, "0.8": linear_means["dice"].high},
 )
 claim("A gain of\n1.1 points would have been found", {"1.1": seen})
