@@ -24,7 +24,7 @@ from tqdm import tqdm
 from dicelab.records.analysis import Record, f1, read
 from dicelab.records.runs import versions
 from dicelab.tasks import pairs, tagging
-from dicelab.tasks.outputs import outputs_of
+from dicelab.tasks.outputs import logits_of
 from dicelab.training.encoders import load_tokenizer
 from dicelab.training.experiment import Experiment
 from dicelab.training.trainer import build_loss
@@ -375,18 +375,13 @@ class Draw:
 
     def logits(self, model: Any, name: str) -> np.ndarray:
         """Of a split, ``[rows, C]`` or, padded, ``[rows, sub-words, C]``."""
-        lengths = [len(row["input_ids"]) for row in self.rows[name]]
-        by_length, longest = np.argsort(lengths, kind="stable").tolist(), max(lengths)
-        rows = [self.rows[name][i] for i in by_length]
-        device = next(model.parameters()).device.type
+        rows, device = self.rows[name], next(model.parameters()).device.type
         with torch.autocast(device, torch.bfloat16):
-            size = 256 if device == "cuda" else 64
-            (outputs,) = outputs_of(model, rows, self.collate, ["logits"], size)
-        found: list[Any] = [None] * len(lengths)
-        for i, row in zip(by_length, outputs, strict=True):
-            blank = [(0, longest - len(row)), (0, 0)] if row.ndim == 2 else [(0, 0)]
-            found[i] = np.pad(row, blank)
-        return np.stack(found)
+            outputs = logits_of(model, rows, self.collate, 256 if device == "cuda" else 64)
+        if outputs[0].ndim == 2:
+            longest = max(len(row["input_ids"]) for row in rows)
+            outputs = [np.pad(row, [(0, longest - len(row)), (0, 0)]) for row in outputs]
+        return np.stack(outputs)
 
 
 @lru_cache(maxsize=1)
