@@ -12,7 +12,7 @@ A test finds the numbers of the words in the chapter's text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 
@@ -67,20 +67,6 @@ def check(source: str, names: Mapping[str, object]) -> None:
 
     with torch.random.fork_rng():
         exec(source, dict(names))
-
-
-def each(printed: str, computed: Iterable[float]) -> list[dict[str, float]]:
-    """Every number of some words beside its value, as evidence for ``claim``.
-
-    Args:
-        printed: The words, such as ``"−0.2 [−0.7, 0.4]"``.
-        computed: The values, in the order of the numbers.
-
-    Raises:
-        ValueError: There are more numbers than values, or fewer.
-    """
-    numbers = re.findall(r"−?[\d,]*\.?\d+%?", printed)
-    return [{n: x} for n, x in zip(numbers, computed, strict=True)]
 
 
 def _rounds_to(value: float, printed: Any, words: str) -> bool:

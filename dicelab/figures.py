@@ -8,7 +8,7 @@ who do not see red and green alike, the dashes in print without colour.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 from dicelab.metrics.intervals import over_runs
 from dicelab.records import speed
 from dicelab.records.analysis import MARGIN, Record
-from dicelab.records.runs import loss_name
 from dicelab.records.searched import Estimate, Pooled, SearchEffect
 
 NEGATIVE, POSITIVE = "#999999", "#D55E00"
@@ -348,36 +347,6 @@ def _around_zero(ax: Axes) -> None:
     ax.axvspan(-MARGIN, MARGIN, color="0.93", zorder=0)
     ax.axvline(0, color="0.4", lw=0.8)
     ax.grid(axis="y", visible=False)
-
-
-def seeds(records: Iterable[Mapping[str, Any]], axes: Sequence[Axes]) -> None:
-    """Recorded runs of several losses and seeds.
-
-    Args:
-        records: Runs that differ in loss and seed alone.
-        axes: Two: F1 on the test split, every seed and the mean with its 95% interval; and the mean
-            F1 on the validation split after each pass.
-    """
-    by_loss: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        by_loss.setdefault(loss_name(record), []).append(record)
-    scores(
-        {name: [r["metrics"]["test"]["f1"] for r in runs] for name, runs in by_loss.items()},
-        xlabel="F1 on the test split, %",
-        ax=axes[0],
-    )
-    looks: list[dict[str, Any]] = []
-    for name, runs in by_loss.items():
-        curves = [[entry["validation_f1"] for entry in r["history"]] for r in runs]
-        passes = min(map(len, curves))
-        means = np.mean([curve[:passes] for curve in curves], axis=0)
-        look = style(name)
-        marker = ("", "o", "s", "^")[looks.count(look) % 4]  # tells settings of one loss apart
-        looks.append(look)
-        axes[1].plot(range(1, passes + 1), means, label=name, marker=marker, **look)
-    axes[1].set(xlabel="pass", ylabel="F1 on the validation split, %")
-    axes[1].locator_params(axis="x", integer=True)
-    axes[1].legend(fontsize=9, ncols=2, loc="upper right", bbox_to_anchor=(1, -0.2))
 
 
 def scores(

@@ -8,11 +8,8 @@ A draw takes rows to train on and to choose by from a corpus's training and deve
 rows to score from its test part, and writes them as a user would have them: a folder with a file a
 split. Every method gets the same rows:
 
-- ``fit``: `dicebook fit` with cross entropy, ``STEPS`` steps, one learning rate and one seed, about
-  as it plans by itself for ten to fifteen minutes of two slow cores. A fine-tuned model that it
-  keeps, alone or in the mean, is trained again on train and validation together. A number of steps
-  can be repeated on any machine, a number of minutes cannot.
-- ``minute``: what `dicebook fit` has kept before it fine-tunes anything: its best linear model.
+- ``fit``: `dicebook fit` as it comes, in ``MINUTES`` minutes of one thread; so give it a core of
+  its own (``taskset``). Its record says what it planned, took and kept.
 - ``words``: scikit-learn's TF-IDF of words and pairs of words with a logistic regression whose
   penalty and class weight are chosen by cross-validation, and with a tuned threshold. Of tags a
   conditional random field on words and their shapes.
@@ -36,7 +33,7 @@ import csv
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,20 +42,19 @@ import pandas as pd
 import torch
 from datasets import Dataset, concatenate_datasets
 
-from dicelab.fit.fitting import Fit
+from dicelab.fit import fit as whole_fit
 from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.options import Options
-from dicelab.fit.training import drop_models, scores_of
+from dicelab.fit.training import scores_of
 from dicelab.records import runs
-from dicelab.training.checkpoints import alone_in
-from dicelab.training.encoders import minilm_folder, quiet
+from dicelab.training.encoders import minilm_folder
 from dicelab.training.trainer import device_of
 from studies import raw
 
-STEPS, SETFIT_STEPS, DRAWS, FOLDS = 300, 300, 3, 5
+MINUTES, SETFIT_STEPS, DRAWS, FOLDS = 10, 300, 3, 5
 POSITIVES = 0.03
 LABELS = ("remorse", "confusion", "surprise", "disgust", "desire", "fear")
-METHODS = ("fit", "minute", "words", "characters", "embeddings", "stacked", "setfit", "trainer")
+METHODS = ("fit", "words", "characters", "embeddings", "stacked", "setfit", "trainer")
 Rows = list[dict[str, Any]]
 Parts = Callable[[np.random.Generator], tuple[Rows, Rows]]
 
@@ -71,13 +67,11 @@ class Corpus:
         parts: the pool and the test rows; what must be drawn for them is drawn here.
         sizes: rows to train on, to choose by and, at most, to test on.
         methods: those that can read it.
-        rate: the learning rate of the fit, the first one that it would try by itself.
     """
 
     parts: Parts
     sizes: tuple[int, int, int]
     methods: tuple[str, ...] = METHODS
-    rate: float = 8e-5
 
 
 def _tagged(name: str) -> Parts:
@@ -112,13 +106,13 @@ def thinned(rows: Rows, rng: np.random.Generator) -> Rows:
     return [row for number, row in enumerate(rows) if row["label"] == 0 or number in selected]
 
 
-TAGGERS = ("fit", "minute", "words", "trainer")
+TAGGERS = ("fit", "words", "trainer")
 CORPORA = {
     "sst2_03": Corpus(_sst2, (1_600, 1_000, 1_000)),
     **{f"goemotions_{of}": Corpus(_one_label(of), (3_200, 1_600, 6_000)) for of in LABELS},
     "mrpc": Corpus(_mrpc, (1_600, 500, 1_000), tuple(m for m in METHODS if m != "setfit")),
-    "crossner_politics": Corpus(_tagged("crossner_politics"), (400, 300, 1_000), TAGGERS, 2e-4),
-    "wnut17": Corpus(_tagged("wnut17"), (1_600, 600, 1_500), TAGGERS, 2e-4),
+    "crossner_politics": Corpus(_tagged("crossner_politics"), (400, 300, 1_000), TAGGERS),
+    "wnut17": Corpus(_tagged("wnut17"), (1_600, 600, 1_500), TAGGERS),
 }
 
 
@@ -165,26 +159,21 @@ def write(splits: dict[str, Rows], folder: Path) -> Path:
 # -- the methods: each hands back the F1 on test in percent, and what it chose -----------------
 
 
-def fit(
-    options: Options, say: Callable[[str], None], *, tuned: bool = True
-) -> tuple[float, dict[str, Any]]:
-    """All steps of a fit but the report; or those before any fine-tuning."""
-    with alone_in(Path(options.out)), quiet():
-        under_way = Fit(options, say)
-        under_way.linear()
-        if tuned:
-            under_way.plan()
-            under_way.search()
-        arms, result = under_way.finals() if tuned else {}, under_way.result
-        under_way.choose()
-        under_way.refit()
-        drop_models([one for arm in arms.values() for one in arm.runs])
-        counts = result.counts()[0]
-        others = result.without_arms().items()
-        scores = {name: result.score_of(result.counts_of(made)) for name, made in others}
-        scores |= {arm: result.scores(arm)[0] for arm in result.arms}
-        chose = {"kept": result.model_name, "of": scores, "validation": result.compared}
-        return result.score_of(counts), chose
+def fit(options: Options, say: Callable[[str], None]) -> tuple[float, dict[str, Any]]:
+    """A whole fit."""
+    result = whole_fit(options, say)
+    model = Path(options.out) / "model"
+    others = result.without_arms().items()
+    scores = {name: result.score_of(result.counts_of(made)) for name, made in others}
+    chose = {
+        "kept": result.model_name,
+        "megabytes": sum(file.stat().st_size for file in model.rglob("*")) / 1e6,
+        "refitted": result.refitted,
+        "plan": asdict(result.plan),
+        "of": scores | {arm: result.scores(arm)[0] for arm in result.arms},
+        "validation": result.compared,
+    }
+    return result.score_of(result.counts()[0]), chose
 
 
 def words(inputs: Inputs, seed: int) -> tuple[float, dict[str, Any]]:
@@ -393,11 +382,10 @@ def run_draw(
     *,
     out: Path,
     work: Path,
-    steps: int = STEPS,
-    rate: float | None = None,
     encoder: str = "minilm",
     device: Any = "auto",
     say: Callable[[str], None] = print,
+    **options: Any,
 ) -> None:
     """A draw by some methods; what is not in the file of records is added to it.
 
@@ -407,11 +395,10 @@ def run_draw(
         methods: some of ``METHODS``; those that do not read this corpus are left out.
         out: the file of records.
         work: folder of what is under way; each draw has one of its own there.
-        steps: how many each run of the fit has.
-        rate: the fit's learning rate; None takes the corpus's.
         encoder: as for a fit.
         device: where the fit runs.
         say: takes a line a method.
+        **options: others of the fit.
     """
     known = [r["parameters"] for r in runs.read_records(out)] if out.exists() else []
     missing = [
@@ -425,26 +412,23 @@ def run_draw(
     folder = work / f"{name}-{number}"
     if not (folder / "data").is_dir():
         write(draw(name, number), folder / "data")
-    options = Options(
+    asked = Options(
         source=str(folder / "data"),
         out=str(folder / "fit"),
         encoder=encoder,
-        losses=("ce",),
-        steps=steps,
-        rates=(rate or CORPORA[name].rate,),
-        seeds=1,
         seed=10 * number,
         device=device,
+        **{"minutes": MINUTES, **options},
     )
-    inputs = prepare(options)
+    inputs = prepare(asked)
     for method in missing:
         started = time.monotonic()
-        if method in ("fit", "minute"):
-            f1, chose = fit(options, say, tuned=method == "fit")
+        if method == "fit":
+            f1, chose = fit(asked, say)
         elif method in LINEAR:
-            f1, chose = LINEAR[method](inputs, options.seed)
+            f1, chose = LINEAR[method](inputs, asked.seed)
         else:
-            f1, chose = TRAINED[method](inputs, options.seed, folder / method)
+            f1, chose = TRAINED[method](inputs, asked.seed, folder / method)
         seconds = time.monotonic() - started
         record = runs.make_record(
             chapter="studies/own_data.py",

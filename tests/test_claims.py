@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from dicelab.claims import claim, each
+from dicelab.claims import claim
 
 
 def test_claims_that_hold():
@@ -39,20 +39,3 @@ def test_what_cannot_fail_is_no_evidence(evidence):
 def test_a_number_must_stand_in_the_words(printed):
     with pytest.raises(ValueError, match=r"does not stand in|could not convert"):
         claim("Half of .52, 1,563, 1.5 and −.95", {printed: 0.52})
-
-
-def test_each_number_of_an_interval_has_its_value():
-    assert each("−.2 [−1,700.1, .4]", (-0.21, -1700.13, 0.44)) == [
-        {"−.2": -0.21},
-        {"−1,700.1": -1700.13},
-        {".4": 0.44},
-    ]
-    assert each("12 to 30%", (12, 0.3)) == [{"12": 12}, {"30%": 0.3}]
-    claim("it is .2 [.2, .2]", *each(".2 [.2, .2]", (0.21, 0.16, 0.24)))
-    with pytest.raises(AssertionError, match=r"prints \.2, computed 0\.26"):
-        claim("it is .2 [.2, .2]", *each(".2 [.2, .2]", (0.21, 0.16, 0.26)))
-
-
-def test_a_number_without_a_value_is_no_evidence():
-    with pytest.raises(ValueError, match="zip"):
-        each("1 [2, 3]", (1, 2))

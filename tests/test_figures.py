@@ -129,25 +129,3 @@ def test_differences_stand_in_the_row_of_their_task(axes) -> None:
     labels = axes.get_legend_handles_labels()[1]
     assert labels == ["dice, near 0, at argmax", "dice, log prior, tuned"]
     assert axes.yaxis_inverted()
-
-
-def test_seeds_shows_every_run_under_its_name(axes) -> None:
-    settings = [("dsc", {"alpha": 0.1}), ("tl", {"squared": False}), ("ce", {}), ("dsc", {})]
-    runs = [
-        {
-            "parameters": {"loss": loss, "loss_options": options},
-            "metrics": {"test": {"f1": 40.0 + seed}},
-            "history": [{"validation_f1": 10.0 + seed}, {"validation_f1": 30.0 + seed}],
-        }
-        for loss, options in settings
-        for seed in (0, 2)
-    ]
-    _, both = plt.subplots(2)
-    figures.seeds(runs, both)
-    named = [label.get_text() for label in both[0].get_yticklabels()]
-    of_dsc = ["self-adjusting dice, α 0.1", "self-adjusting dice"]
-    assert named == [of_dsc[0], "Tversky, linear", "cross entropy", of_dsc[1]]
-    np.testing.assert_allclose(both[1].lines[2].get_ydata(), [11.0, 31.0])
-    first, *_, second = both[1].lines
-    assert first.get_color() == second.get_color()
-    assert first.get_marker() != second.get_marker(), "two settings of one loss look different"

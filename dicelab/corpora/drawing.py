@@ -40,11 +40,11 @@ def draw(
     if not missing:
         return {split: rows[split] for split in SPLITS}
     if len(train) < LEAST:
-        kind = "sentences" if "tokens" in train[0] else "rows"
-        way = "; put a blank line after each sentence" * (kind == "sentences" and len(train) == 1)
+        unit = "sentences" if "tokens" in train[0] else "rows"
+        way = "; put a blank line after each sentence" * (unit == "sentences" and len(train) == 1)
         names = " and ".join(missing)
         raise CorpusError(
-            f"expected at least {LEAST} {kind} to draw {names} from, got {len(train)}{way}"
+            f"expected at least {LEAST} {unit} to draw {names} from, got {len(train)}{way}"
         )
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(train):
@@ -91,9 +91,9 @@ def _strata(
     """
     # A class of two or three rows trains; from four on each split that is drawn gets one.
     sizes = {k: round(share * len(v)) or int(len(v) > 2 * missing - 1) for k, v in by_class.items()}
-    strata = [(by_class[kind], size) for kind, size in sizes.items() if size]
-    rare = [by_class[kind] for kind, size in sizes.items() if not size]
-    pool = [number for of_kind in rare for number in of_kind[single:]]
+    strata = [(by_class[label], size) for label, size in sizes.items() if size]
+    rare = [by_class[label] for label, size in sizes.items() if not size]
+    pool = [number for of_class in rare for number in of_class[single:]]
     size = min(round(share * sum(map(len, rare))), len(pool) // missing)
     return [*strata, (pool, size)]
 

@@ -201,10 +201,9 @@ class Model:
         starts = np.cumsum([0, *map(len, sentences)])
         of_words = np.full((starts[-1], len(self.labels)), -1e4, dtype=np.float32)
         of_words[:, 0] = 1e4
-        for row, (number, first, places) in zip(logits, of_rows, strict=True):
-            place = np.array(places, dtype=np.int64)
-            held = np.flatnonzero(place >= 0)
-            of_words[starts[number] + first + held] = row[place[held]]
+        for row, piece in zip(logits, of_rows, strict=True):
+            words, positions = piece.held(starts)
+            of_words[words] = row[positions]
         return of_words
 
     def texts(

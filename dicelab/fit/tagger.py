@@ -200,10 +200,8 @@ class States(Frozen):
         for number, values in self.states(rows_of(encoded)):
             if vectors is None:  # a word that no window holds keeps zeros
                 vectors = np.zeros((starts[-1], values.shape[-1]), dtype=np.float32)
-            sentence, first, places = of_rows[number]
-            place = np.array(places, dtype=np.int64)
-            held = np.flatnonzero(place >= 0)
-            vectors[starts[sentence] + first + held] = values[place[held]]
+            words, positions = of_rows[number].held(starts)
+            vectors[words] = values[positions]
         before, after = np.zeros_like(vectors), np.zeros_like(vectors)
         before[1:], after[:-1] = vectors[:-1], vectors[1:]
         edges = np.unique(starts)

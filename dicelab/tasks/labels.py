@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from datasets import DatasetDict
 from numpy.typing import ArrayLike
-from sklearn.metrics import average_precision_score
 from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerBase
 
 from dicelab.metrics.counts import Counts
@@ -207,24 +206,6 @@ def score_each(
         }
         for i, label in enumerate(labels)
     ]
-
-
-def average_precision(gold: ArrayLike, logits: np.ndarray) -> np.ndarray:
-    """The area under each label's precision-recall curve, in percent: no threshold is in it.
-
-    Args:
-        gold: 0 or 1, shape ``[sentences, C]``.
-        logits: an array of the same shape.
-
-    Returns:
-        Shape ``[C]``; NaN for a label that no sentence has.
-    """
-    truth = np.asarray(gold)
-    scores = [
-        average_precision_score(y, x) if y.any() else np.nan
-        for y, x in zip(truth.T, np.asarray(logits).T, strict=True)
-    ]
-    return 100 * np.array(scores)
 
 
 def tune_threshold(logits: np.ndarray, gold: ArrayLike) -> float:

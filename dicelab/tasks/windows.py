@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
 from transformers import BatchEncoding, PreTrainedTokenizerBase
 
 
@@ -72,6 +73,19 @@ class Piece(NamedTuple):
     sentence: int
     first_word: int
     first_subword: list[int]
+
+    def held(self, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The words that this row holds, and where.
+
+        Args:
+            starts: the number of each sentence's first word among the words of all.
+
+        Returns:
+            Their numbers among the words of all, and the positions of their first sub-words.
+        """
+        positions = np.array(self.first_subword, dtype=np.int64)
+        words = np.flatnonzero(positions >= 0)
+        return starts[self.sentence] + self.first_word + words, positions[words]
 
 
 def pieces(

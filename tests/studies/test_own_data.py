@@ -71,7 +71,7 @@ def test_a_draw_is_recorded_and_not_run_again(
 ) -> None:
     out = tmp_path / "made_up.jsonl"
     usual: dict[str, Any] = {"out": out, "work": tmp_path / "work", "encoder": "tiny"}
-    usual |= {"steps": 3, "rate": 1e-3, "device": "cpu"}
+    usual |= {"steps": 3, "rates": (1e-3,), "losses": ("ce",), "seeds": 1, "device": "cpu"}
     noise = np.random.default_rng(0).normal(size=(154, 3))  # what the tiny encoder would say
     monkeypatch.setattr(own_data, "_embedded", lambda inputs: (noise[:104], noise[104:]))
     own_data.run_draw(corpus, 0, ("fit", "words"), **usual)

@@ -8,7 +8,7 @@ import torch
 from datasets import Dataset, DatasetDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score, f1_score, precision_recall_fscore_support
+from sklearn.metrics import f1_score, precision_recall_fscore_support
 from transformers import pipeline
 
 from dicelab.tasks import labels, thresholds
@@ -84,15 +84,6 @@ def test_scores_are_those_of_scikit_learn(n: int, classes: int, seed: int) -> No
     rows = labels.score_each(wanted, predicted, names)
     assert [row["f1"] for row in rows] == pytest.approx((100 * each).tolist())
     assert [row["count"] for row in rows] == gold.sum(0).tolist()
-
-
-def test_average_precision_by_hand_and_by_scikit_learn() -> None:
-    gold = np.array([[1, 0], [0, 0], [1, 0]])
-    logits = np.array([[3.0, 1], [2, 2], [1, 3]])
-    found = labels.average_precision(gold, logits)
-    assert found[0] == pytest.approx(100 * (1 / 1 + 2 / 3) / 2)
-    assert found[0] == pytest.approx(100 * average_precision_score(gold[:, 0], logits[:, 0]))
-    assert np.isnan(found[1])
 
 
 def micro(gold: np.ndarray, hard: np.ndarray) -> float:
