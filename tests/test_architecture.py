@@ -18,14 +18,14 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python that a room may hold; docs/architecture.md says how one gets more.
 LINES = {
     "dicebook": 4_340,  # aim: 3,800
-    "dicelab": 18_830,  # aim: 14,500
+    "dicelab": 18_860,  # aim: 14,500
     "notebooks": 18_930,  # aim: 16,500
     "data_scripts": 2_090,  # aim: 2,100
     "reproduce": 2_270,  # aim: 2,100
     "studies": 1_450,  # aim: 1,300
     "tools": 1_600,  # aim: 1,600
     "benchmarks": 510,  # aim: 500
-    "tests": 20_070,  # aim: 18,000
+    "tests": 20_080,  # aim: 18,000
 }
 
 

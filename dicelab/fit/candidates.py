@@ -69,7 +69,8 @@ def _of_texts(
     of_words = search(problem, pool, words, words(columns), words(test))
     yield of_words
 
-    frozen = Embeddings.of_encoder(*_encoder(inputs, options))
+    encoder = inputs.encoder, inputs.tokenizer, inputs.max_length, str(device_of(options.device))
+    frozen = Embeddings.of_encoder(*encoder)
     places = np.arange(len(pool.gold))
     if seconds is not None:
         left, train = seconds - (time.monotonic() - began), problem.data.splits["train"]
@@ -91,10 +92,6 @@ def _of_texts(
     of_vectors = search(problem, pool, frozen, frozen.fit(columns), frozen(test))
     yield of_vectors
     yield _sum_of(problem, of_words, of_vectors, places)
-
-
-def _encoder(inputs: Inputs, options: Options) -> tuple[str, Any, int, str]:
-    return inputs.encoder, inputs.tokenizer, inputs.max_length, str(device_of(options.device))
 
 
 def _sum_of(problem: Problem, words: Candidate, other: Candidate, places: np.ndarray) -> Candidate:
@@ -171,7 +168,8 @@ def _of_tags(
     yield candidate("crf", of_crf, crf_test, {"penalties": list(penalties)}, crf)
 
     started = time.monotonic()
-    states = States.of_encoder(*_encoder(inputs, options))
+    encoder = inputs.encoder, inputs.tokenizer, inputs.max_length, str(device_of(options.device))
+    states = States.of_encoder(*encoder)
     if seconds is not None:
         sample = words["train"][:: max(1, len(words["train"]) // 64)]
         each = _seconds_of(states, sample, sample[:1]) / len(sample)

@@ -13,7 +13,7 @@ import numpy as np
 from dicelab.fit.linear import Candidate, Pool
 from dicelab.fit.problems import Problem
 from dicelab.fit.training import RunResult
-from dicelab.metrics.counts import Counts
+from dicelab.metrics.counts import Counts, average_precision
 from dicelab.metrics.intervals import Value, difference
 
 MEAN = "mean"
@@ -58,8 +58,16 @@ def simplest(problem: Problem, candidates: Sequence[Candidate]) -> Candidate:
         candidates: models of the first minute that may be kept, the cheapest first.
     """
     rows = shared(candidates)
-    counts = {made.name: [counts_of_candidate(problem, made, rows)] for made in candidates}
-    return {made.name: made for made in candidates}[preferred(counts, problem.goal.value)]
+    counts = {
+        made.name: [counts_of_candidate(problem, made, rows, ranked=problem.ranks)]
+        for made in candidates
+    }
+    return {made.name: made for made in candidates}[preferred(counts, measure(problem))]
+
+
+def measure(problem: Problem) -> Value:
+    """What models are compared by: average precision of a yes-or-no decision, else the goal."""
+    return average_precision if problem.ranks else problem.goal.value
 
 
 def shared(candidates: Sequence[Candidate]) -> np.ndarray:
@@ -67,7 +75,9 @@ def shared(candidates: Sequence[Candidate]) -> np.ndarray:
     return np.sort(reduce(np.intersect1d, [made.pool.validation for made in candidates]))
 
 
-def counts_of_candidate(problem: Problem, candidate: Candidate, numbers: np.ndarray) -> Counts:
+def counts_of_candidate(
+    problem: Problem, candidate: Candidate, numbers: np.ndarray, *, ranked: bool = False
+) -> Counts:
     """Counts ``[rows, classes]`` of rows that a model has learned from, out of fold.
 
     Each fold is decided by a threshold tuned on other folds; but of tags there is one fold, and one
@@ -77,8 +87,12 @@ def counts_of_candidate(problem: Problem, candidate: Candidate, numbers: np.ndar
         problem: the task.
         candidate: the model.
         numbers: of the rows, as in :attr:`Pool.validation`; of tags all of them.
+        ranked: count at the score of each positive instead, for average precision.
     """
     pool = candidate.pool
+    if ranked:
+        places = pool.places(numbers)
+        return problem.ranked(candidate.scores[places], pool.rows.select(places))
     if not pool.folds.any():
         return problem.counts(pool.rows, problem.decide(candidate.scores, candidate.bias))
     decisions, places = _decided(problem, pool, candidate.scores), pool.places(numbers)
@@ -91,6 +105,7 @@ def counts_on_validation(
     simple: Candidate,
     arm: str | None,
     runs: Sequence[RunResult],
+    ranked: bool = False,
 ) -> dict[str, list[Counts]]:
     """Counts ``[rows, classes]`` of all models, one for each run of the arm.
 
@@ -103,6 +118,7 @@ def counts_on_validation(
         simple: the one of them that may be kept.
         arm: the chosen arm; None where nothing was fine-tuned.
         runs: those of the arm, a seed each.
+        ranked: as in :func:`counts_of_candidate`.
 
     Returns:
         By name; what may be kept comes last, the simplest first.
@@ -111,7 +127,7 @@ def counts_on_validation(
     rows = rows[rows >= 0]
     of_candidates = [made for made in candidates if made is not simple] + [simple]
     counts = {
-        made.name: [counts_of_candidate(problem, made, rows)] * max(1, len(runs))
+        made.name: [counts_of_candidate(problem, made, rows, ranked=ranked)] * max(1, len(runs))
         for made in of_candidates
     }
     if arm is not None:
@@ -121,8 +137,12 @@ def counts_on_validation(
             MEAN: [mean_on_validation(simple, run.validation, pool) for run in runs],
         }
         for name, scores in of_runs.items():
-            decisions = [_decided(problem, pool, of_run) for of_run in scores]
-            counts[name] = [problem.counts(pool.rows, of_run) for of_run in decisions]
+            counts[name] = [
+                problem.ranked(of_run, pool.rows)
+                if ranked
+                else problem.counts(pool.rows, _decided(problem, pool, of_run))
+                for of_run in scores
+            ]
     return counts
 
 

@@ -232,8 +232,8 @@ class Fit:
     def choose(self) -> str:
         """The model of the first minute, the chosen arm, or the mean of their logits.
 
-        All are scored on the same rows of validation; an arm has the mean of its seeds. The
-        simplest is kept that is at most a standard error behind the best.
+        All are scored on the same rows of validation, by :func:`choosing.measure`; an arm has the
+        mean of its seeds. The simplest is kept that is at most a standard error behind the best.
 
         Returns:
             The name of what is kept.
@@ -244,16 +244,20 @@ class Fit:
         runs = result.arms[result.chosen].runs if result.chosen is not None else []
         if result.fine_tuned is not None:
             result.mean = choosing.mean_of(self.problem, best, result.fine_tuned)
-        value, made = self.problem.goal.value, list(result.candidates.values())
-        counts = choosing.counts_on_validation(self.problem, made, best, result.chosen, runs)
+        problem, made = self.problem, list(result.candidates.values())
+        models = problem, made, best, result.chosen, runs
+        decided = choosing.counts_on_validation(*models)
         result.compared = {
-            name: choosing.mean_score(by_run, value) for name, by_run in counts.items()
+            name: choosing.mean_score(by_run, problem.goal.value)
+            for name, by_run in decided.items()
         }
+        ranked, value = problem.ranks, choosing.measure(problem)
+        counts = choosing.counts_on_validation(*models, True) if ranked else decided
         may_be_kept = dict(list(counts.items())[len(made) - 1 :])
         first = choosing.preferred(may_be_kept, value)
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
         kept = [run is result.run for run in runs]
-        result.held = counts[first][kept.index(True) if any(kept) else 0]
+        result.held = decided[first][kept.index(True) if any(kept) else 0]
         result.ahead = {
             name: difference(counts[first], of_other, value)
             for name, of_other in may_be_kept.items()

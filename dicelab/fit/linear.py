@@ -221,14 +221,15 @@ def search(problem: Problem, pool: Pool, feature: Any, vectors: Any, test: Any) 
             held = pool.folds == fold
             fitted = trained(problem, vectors[~held], pool.gold[~held], penalty, weight)
             scores[held] = Linear((), *fitted).of_vectors(vectors[held])
-        bias, value = problem.best_decision(scores, pool.rows)
-        if best is None or value > best[-1]:
-            best = penalty, weight, scores, bias, value
-    penalty, weight, scores, bias, value = best
+        quality = problem.quality(scores, pool.rows)
+        if best is None or quality > best[-1]:
+            best = penalty, weight, scores, quality
+    penalty, weight, scores, _ = best
+    decision = problem.best_decision(scores, pool.rows)
     model = Linear([feature], *trained(problem, vectors, pool.gold, penalty, weight))
     tested, setting = model.of_vectors(test), {"penalty": penalty, "weight": weight}
     took = time.monotonic() - started
-    return Candidate(feature.name, pool, scores, bias, value, tested, setting, took, model)
+    return Candidate(feature.name, pool, scores, *decision, tested, setting, took, model)
 
 
 def trained(

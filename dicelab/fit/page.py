@@ -134,9 +134,6 @@ def _models(result: FitResult) -> tuple[list[dict[str, Any]], int]:
         arm = NAMES.get(result.fine_tuned.name, result.fine_tuned.name)
         again = f"{arm}, again on train and validation"
         add(again, *scores_of(result.fine_tuned), rate=_rate(result.run))
-    for arm, run in result.best.items():
-        if arm not in result.arms:
-            add(f"{NAMES.get(arm, arm)} (search alone)", rate=_rate(run))
     for floor, counts in result.baselines.items():
         add(f"floor: {floor}", result.score_of(counts))
     return rows, chosen
@@ -170,7 +167,7 @@ Figure = tuple[str, str, str]  # title, picture, caption
 def _figures(result: FitResult) -> list[Figure]:
     with plt.rc_context():
         figures.use_style()
-        drawn = [draw(result) for draw in (_precision_recall, _passes, _reliability)]
+        drawn = [draw(result) for draw in (_precision_recall, _reliability)]
     return [figure for figure in drawn if figure is not None]
 
 
@@ -210,28 +207,6 @@ def _precision_recall(result: FitResult) -> Figure | None:
         f"{r:.2f}.",
         f"The kept model on the test split under all thresholds. The diamond is the threshold that "
         f"was chosen on rows that are not test: precision {p:.2f}, recall {r:.2f}. Grey: equal F1.",
-    )
-
-
-def _passes(result: FitResult) -> Figure | None:
-    name = f"validation_{result.problem.goal.metric}"
-    if all(len(run.history) < 2 for run in result.best.values()):
-        return None  # runs of one pass have points and no curves
-    fig, ax = plt.subplots(figsize=(5.6, 3.4))
-    ends = []
-    for arm, run in result.best.items():
-        epochs = [entry["epoch"] for entry in run.history]
-        values = [entry[name] for entry in run.history]
-        look = figures.style(arm)
-        ax.plot(epochs, values, marker=".", label=NAMES.get(arm, arm), **look)
-        ends.append(f"{NAMES.get(arm, arm)} {max(values, default=0):.1f}")
-    ax.set(xlabel="pass", ylabel=f"validation {result.problem.goal.metric_name}, %")
-    ax.legend()
-    return _figure(
-        fig,
-        "Learning, pass by pass",
-        f"Validation score over passes of each loss at its best rate. Best: {', '.join(ends)}.",
-        "Each loss at its best learning rate, first seed, thresholds tuned.",
     )
 
 

@@ -175,10 +175,6 @@ class Model:
         mean = (fine_tuned(rows) + logits) / 2
         return np.asarray(mean + np.asarray(self.info["offset"]), dtype=np.float32)
 
-    def words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """A tag for each word of each sentence."""
-        return list(self.predict(sentences))
-
     def tagged(self, sentences: Sequence[Sequence[str]]) -> list[list[tuple[str, float]]]:
         """A tag and its calibrated probability for each word, see :meth:`decided`."""
         decisions, p = self.decided(sentences)

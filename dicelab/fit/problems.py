@@ -21,7 +21,7 @@ from dicebook.decision import FEW_POSITIVES
 from dicelab.fit.calibration import calibrated
 from dicelab.fit.data import Data
 from dicelab.fit.options import FitError, Options
-from dicelab.metrics.counts import Counts
+from dicelab.metrics.counts import Counts, average_precision
 from dicelab.metrics.goal import Goal
 from dicelab.own_loss import own_loss
 from dicelab.tasks import labels as multi_label
@@ -143,6 +143,21 @@ class Problem(abc.ABC):
         """The bias of :meth:`tuned`, and the goal's score of the same split with it."""
         bias = self.tuned(scores, split)
         return bias, self.value(scores, bias, split)
+
+    @property
+    def ranks(self) -> bool:
+        """Whether models are chosen by average precision: few positives make a threshold noisy."""
+        return self.data.binary and self.goal.metric in ("f1", "fbeta")
+
+    def ranked(self, scores: np.ndarray, split: Any) -> Counts:
+        """Counts ``[rows, thresholds]`` of a yes-or-no decision, for average precision."""
+        return Counts.at_positives(np.asarray(self.margins(scores)), self.is_positive(split))
+
+    def quality(self, scores: np.ndarray, split: Any) -> float:
+        """What settings are chosen by: average precision, or the score with the best decision."""
+        if self.ranks:
+            return float(average_precision(self.ranked(scores, split).sum(0)))
+        return self.best_decision(scores, split)[1]
 
     def start_bias(self) -> np.ndarray:
         """The log prior of each class."""

@@ -49,12 +49,6 @@ def about(result: FitResult) -> list[str]:
         *data.notes,
     ]
     if data.binary:
-        negative, positive = counts[data.labels[0]], counts[data.labels[1]]
-        share = positive / (positive + negative)
-        lines.append(
-            f"{negative / max(1, positive):.1f} negatives for each positive: {share:.1%} of the "
-            "rows are positive."
-        )
         few = class_counts(data)["validation"][data.labels[1]]
         if few < FEW_POSITIVES:
             lines.append(
@@ -112,9 +106,6 @@ def verdict(result: FitResult) -> list[str]:
     else:
         against = result.against(result.baselines[floor_name])
         lines.append(_compared(against, mine, f"the floor, {floor_name}"))
-    if result.simple is not None and result.winner is not result.simple and not result.ahead:
-        simple = result.against(result.counts_of(result.simple))
-        lines.append(_compared(simple, mine, _the(result.simple.name)))
     rival = result.rival() if result.winner is None else None
     if rival is not None:
         other, ahead = rival
@@ -125,6 +116,7 @@ def verdict(result: FitResult) -> list[str]:
             + f" A difference of {ahead.visible:.1f} points would probably have been seen."
         )
     if result.ahead:
+        compared = "average precision over all thresholds" if result.problem.ranks else name
         gaps = ", ".join(
             minus(f"{_the(other)} {gap.mean:+.1f} [{gap.low:.1f}, {gap.high:.1f}]")
             if gap.low < gap.high
@@ -132,7 +124,7 @@ def verdict(result: FitResult) -> list[str]:
             for other, gap in result.ahead.items()
         )
         lines.append(
-            f"On validation, its {name} minus that of the others, in points: {gaps}. "
+            f"On validation, its {compared} minus that of the others, in points: {gaps}. "
             "Of the models within a standard error of the best, the simplest is kept."
         )
     if np.any(result.bias):

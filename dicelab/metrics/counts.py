@@ -63,6 +63,23 @@ class Counts:
         return cls.of_labels(*(np.eye(classes, dtype=np.int32)[y] for y in (gold, predicted)))
 
     @classmethod
+    def at_positives(cls, scores: np.ndarray, gold: np.ndarray, most: int = 100) -> Counts:
+        """Count what is positive at the score of each positive row, the highest first.
+
+        Args:
+            scores: Higher means more surely positive, shape ``[rows]``.
+            gold: Which rows are positive, bool, shape ``[rows]``.
+            most: So many scores at most, evenly from all of them.
+
+        Returns:
+            Counts ``[rows, thresholds]``, for :func:`average_precision`.
+        """
+        at = np.sort(scores[gold])[::-1]
+        at = at[np.linspace(0, len(at) - 1, min(len(at), most)).astype(int)]
+        actual = np.broadcast_to(gold[:, None], (len(gold), len(at)))
+        return cls.of_labels(actual, scores[:, None] >= at)
+
+    @classmethod
     def of_tags(
         cls,
         gold: np.ndarray,
@@ -187,3 +204,16 @@ class Counts:
 
     def _parts(self) -> tuple[Any, Any, Any]:
         return self.true_positive, self.predicted, self.actual
+
+
+def average_precision(counts: Counts) -> np.ndarray:
+    """The area under precision and recall, in percent, which needs no threshold.
+
+    Args:
+        counts: Those of :meth:`Counts.at_positives`, summed over rows, ``[..., thresholds]``.
+
+    Returns:
+        Shape ``[...]``; 0 where there is no positive.
+    """
+    gained = np.diff(counts.recall, axis=-1, prepend=0)
+    return np.asarray(100 * (gained * counts.precision).sum(-1))

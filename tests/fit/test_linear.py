@@ -19,6 +19,7 @@ import pycrfsuite
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from transformers import AutoConfig, pipeline
 
@@ -30,7 +31,7 @@ from dicelab.fit.data import read
 from dicelab.fit.features import Words
 from dicelab.fit.fitting import Fit
 from dicelab.fit.keeping import FINE_TUNED
-from dicelab.fit.linear import Pool, search
+from dicelab.fit.linear import GRID, Linear, Pool, search, trained
 from dicelab.fit.options import FitError
 from dicelab.fit.problems import Problem, problem_of
 from dicelab.fit.report import _compared, verdict
@@ -304,6 +305,48 @@ def test_the_simplest_model_within_a_standard_error_of_the_best_is_kept() -> Non
         assert choosing.preferred(found | {"words": found[kept]}, value) == "words"
         del found["mean"]
         assert choosing.preferred(found, value) == "ce"
+
+
+def test_models_and_settings_of_yes_or_no_are_chosen_by_average_precision(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = [("a rose" if i % 9 == 0 else "a stone", int(rng.random() < 0.1)) for i in range(180)]
+    texts = [(f"{text} {' '.join(rng.choice(list('abcdefgh'), 3))}", y) for text, y in rows]
+    table = "\n".join(f"{text}\t{y}" for text, y in [("text", "label"), *texts])
+    (tmp_path / "rows.tsv").write_text(table, encoding="utf-8")
+    made = with_linear(
+        Options(
+            source=str(tmp_path / "rows.tsv"), out=str(tmp_path / "fit"), encoder="tiny", steps=1
+        )
+    )
+    problem, words = made.problem, made.result.candidates["words"]
+    pool = words.pool
+    x = words.model.features[0](columns_of(problem, pool.rows))
+
+    def quality(scores: np.ndarray, rows: Any = slice(None)) -> float:
+        return 100 * float(average_precision_score(pool.gold[rows], (scores @ [-1, 1])))
+
+    found = {}
+    for setting in GRID:
+        scores = np.zeros((len(pool.gold), 2), np.float32)
+        for fold in np.unique(pool.folds):
+            held = pool.folds == fold
+            fitted = trained(problem, x[~held], pool.gold[~held], *setting)
+            scores[held] = Linear((), *fitted).of_vectors(x[held])
+        found[setting] = quality(scores)
+    assert len({round(value, 6) for value in found.values()}) > 1
+    assert found[words.setting["penalty"], words.setting["weight"]] == max(found.values())
+    both = [made.result.candidates[name] for name in ("words", "words+embeddings")]
+    noise = replace(both[1], scores=rng.normal(size=words.scores.shape))
+    numbers = choosing.shared([words, noise])
+    counts = [
+        choosing.counts_of_candidate(problem, one, numbers, ranked=True) for one in (words, noise)
+    ]
+    value = choosing.measure(problem)
+    assert [float(value(one.sum(0))) for one in counts] == pytest.approx(
+        [quality(words.scores), quality(noise.scores)]
+    )
 
 
 def test_rows_of_validation_are_decided_by_thresholds_of_other_folds(one: Fit) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import precision_recall_fscore_support
+from sklearn.metrics import average_precision_score, precision_recall_fscore_support
 
-from dicelab.metrics.counts import Counts
+from dicelab.metrics.counts import Counts, average_precision
 
 RNG = np.random.default_rng(0)
 GOLD, PREDICTED = RNG.random((2, 60, 4)) < [0.5, 0.3, 0.1, 0.0]
@@ -47,3 +47,20 @@ def test_counts_add_up_whatever_the_parts() -> None:
     for counts in (halves, stacked, drawn, rows.sum(0)):
         np.testing.assert_array_equal(counts._parts(), whole.sum(0)._parts())
     np.testing.assert_array_equal(rows[2]._parts(), whole[:20].sum(0)._parts())
+
+
+@pytest.mark.parametrize("decimals", [0, 9])  # with ties and without
+def test_average_precision_is_that_of_scikit_learn_also_of_resampled_rows(decimals: int) -> None:
+    rng = np.random.default_rng(decimals)
+    gold = rng.random(200) < 0.2
+    scores = (rng.normal(size=200) + gold).round(decimals)
+    counts = Counts.at_positives(scores, gold)
+    expected = 100 * average_precision_score(gold, scores)
+    assert average_precision(counts.sum(0)) == pytest.approx(expected)
+    weights = rng.multinomial(200, np.full(200, 1 / 200), 3).astype(float)
+    for found, of_row in zip(average_precision(counts.resampled(weights)), weights, strict=True):
+        expected = 100 * average_precision_score(gold, scores, sample_weight=of_row)
+        assert found == pytest.approx(expected)
+    fewer = average_precision(Counts.at_positives(scores, gold, most=20).sum(0))
+    assert abs(fewer - average_precision(counts.sum(0))) < 3
+    assert average_precision(Counts.at_positives(scores, gold & False).sum(0)) == 0
