@@ -815,25 +815,6 @@ for (name, how), said in found.items():
 pd.DataFrame(quiet).T
 
 # %% [markdown]
-# **5.** (Research.) Does cross entropy over decisions leave silence if positives weigh more?
-# Use the loss `wce` with the weights of [Eq. 2](eq-2). Compare its gradient at the start of training, at a
-# positive and at a negative position, with that of plain cross entropy.
-
-# %% mystnb={"code_prompt_show": "Solution 10.5"} tags=["solution", "hide-cell"]
-from dicebook import log_ratio_weights, make_loss
-
-s = torch.full((81,), -4.4, requires_grad=True)  # p = 1/81 everywhere
-y = torch.zeros(81)
-y[0] = 1
-weights = log_ratio_weights(torch.tensor([negative, positive]))
-for criterion in (make_loss("binary_ce"), make_loss("binary_wce", weight=weights)):
-    (slope,) = torch.autograd.grad(criterion(s, y), s)
-    pull = -slope[0].item() / slope[1:].sum().item()
-    print(
-        f"{type(criterion).__name__}: the positive pulls {pull:.1f} times as hard as all negatives"
-    )
-
-# %% [markdown]
 # The run of this page:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]

@@ -612,14 +612,6 @@ torch.testing.assert_close(DiceLoss()(x, y), sum(halves) / 2)
 print(f"both {DiceLoss()(x, y).item():.3f}")
 
 # %% [markdown]
-# **5.** Do two losses with the same accuracy make the same errors? Count the test sentences on
-# which the first and the last loss disagree.
-
-# %% mystnb={"code_prompt_show": "Solution 13.5"} tags=["solution", "hide-cell"]
-differ = said[f"{first}, argmax"] != said[f"{last}, argmax"]
-print(f"they disagree on {differ.sum()} of {len(gold)} sentences")
-
-# %% [markdown]
 # The run of this page:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
