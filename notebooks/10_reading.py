@@ -619,15 +619,6 @@ pd.DataFrame(table).T
 # validation doubles in the second pass, so two passes over 1,500 questions may be too few for it. This is one seed and
 # one learning rate. What follows for you? Tune the threshold before you compare two readers.
 #
-# What do the three say to our questions?
-
-# %%
-ask(readers[1:])
-
-# %% [markdown]
-# They give the answers of the choice to most questions, and fail on the same ones. The one with dice gives too many words
-# more often than the other.
-#
 # ## 10.10 Decisions from two starts
 #
 # At nearly every position, the right decision is "no". If the output bias is near 0, a reader that decides begins
