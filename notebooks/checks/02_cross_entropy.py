@@ -7,7 +7,6 @@ margin = sp.symbols("x", real=True)
 sigmoid = 1 / (1 + sp.exp(-margin))
 for gold, loss in ((1, -sp.log(sigmoid)), (0, -sp.log(1 - sigmoid))):
     assert sp.simplify(sp.diff(loss, margin) - (sigmoid - gold)) == 0
-claim("The two agree to three digits", abs(probability.mean() - y.mean()).item() < 5e-4)
 
 # %% Where training starts
 entropy = -(share * share.log() + (1 - share) * (1 - share).log()).item()
@@ -30,12 +29,9 @@ claim(
     'the trained model says "positive" only about half as often as there are positives',
     0.45 < trained["said positive"] / y_test.sum() < 0.55,
 )
-claim("One in three of the missed positives",
-      abs(of_them / (~said & gold).sum().item() - 1 / 3) < 0.03)  # fmt: skip
 
 # %% Tuning the threshold
 claim("The interval of the gain lies well above 0", interval(gains).low > 0.02)
-claim("the top of F1 is near a threshold of 0.3", abs(best - 0.3) < 0.05)
 
 # %% How many positives does tuning need?
 behind = {

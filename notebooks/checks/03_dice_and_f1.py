@@ -7,9 +7,8 @@ TP, FP, FN = sp.symbols("TP FP FN", positive=True)
 precision, recall = TP / (TP + FP), TP / (TP + FN)
 harmonic = 2 * precision * recall / (precision + recall)
 assert sp.simplify(2 * TP / ((TP + FP) + (TP + FN)) - harmonic) == 0
-accuracy, score = ([row[key] for row in rows.values()] for key in ("accuracy", "F1"))
+accuracy = [row["accuracy"] for row in rows.values()]
 claim("Accuracy climbs from 0.75 to almost 1", {"0.75": accuracy[0]}, accuracy[-1] > 0.9999)
-claim("F1 stays exactly where it was", len(set(score)) == 1)
 
 # %% 3.3
 claim("The set has an F1 of 0.497, and the mean lies near 0.27 or near 0.55",

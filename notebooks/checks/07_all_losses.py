@@ -29,7 +29,6 @@ claim(
     "Linear dice and Tversky at these prices rest only at $p = 0$",
     at_rest["dice, Eq. 6"] == at_rest["Tversky"] == 0,
 )
-claim("For DSC the start decides", resting["DSC"] == "0 or 1")
 
 # %% 7.4
 mean_of = {key: value[0] for key, value in f1.items()}
@@ -86,7 +85,6 @@ claim(
 
 # %% 7.5
 claim("every O word ends as O although O has no term", shares_of_O["keep"] == 1)
-claim("most O words end in a class that the batch lacks", shares_of_O["skip"] < 0.5)
 
 # %% Why linear denominators can find nothing
 n, G = sp.symbols("n G", positive=True)
