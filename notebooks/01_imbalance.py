@@ -56,8 +56,7 @@ plt.show()
 # examples are positive.
 #
 # - **For** readers who have trained a classifier and found that 90% accuracy said nothing.
-# - **You need** Python, fractions, and the idea of a training and a test set; for section 1.5 also what a
-#   gradient is.
+# - **You need** Python, fractions, and the idea of a training and a test set.
 # - **You will be able to** say how unbalanced a corpus is and in which unit, why accuracy rewards finding
 #   nothing, and which three properties of F1 the rest of the book is about.
 # - **Time** about 15 seconds on a CPU; a GPU does not help. Symbols and terms: [Notation and
@@ -125,7 +124,7 @@ pd.DataFrame(
 # Two of the nine words are positive. In a longer paragraph there are still only two, among many more negatives.
 # (If the answer is a single word, it is both start and end, and counts twice.) Notice that the ratio belongs to
 # a unit. The same corpus, counted in characters, in word pieces (the parts into which a tokenizer cuts words)
-# or in sentences, gives other ratios (exercise 1.5). So whenever you read such a ratio, ask what was counted.
+# or in sentences, gives other ratios (exercise 1.4). So whenever you read such a ratio, ask what was counted.
 # We do that now with the ratios of the paper.
 #
 # ## 1.2 Table 1, counted again
@@ -231,7 +230,6 @@ plt.ylabel("%")
 plt.gcf().legend(loc="outside upper center", ncols=2)
 plt.show()
 
-
 # %% [markdown]
 # As the imbalance grows, both dashed lines rise above 95% and come together. At thirty negatives for each
 # positive, accuracy separates the two taggers by only 1.4 points. The full lines, F1, stay at least 17 points
@@ -258,25 +256,7 @@ plt.show()
 #
 # The numerator of the last fraction counts every true positive twice. The denominator adds every false positive
 # (a false alarm) and every false negative (a miss). If nothing is found, the numerator is 0, and so is F1.
-
-# %%
-def confusion(y, guess):
-    """TP, FP, FN, TN of two 0/1 arrays."""
-    y, guess = np.asarray(y, bool), np.asarray(guess, bool)
-    return (
-        (y & guess).sum(),
-        (~y & guess).sum(),
-        (y & ~guess).sum(),
-        (~y & ~guess).sum(),
-    )
-
-
-def f1(y, guess):
-    tp, fp, fn, _ = confusion(y, guess)
-    return 2 * tp / max(2 * tp + fp + fn, 1)
-
-
-# %% [markdown]
+#
 # Three properties of this fraction matter as soon as we want to train for it.
 #
 # **First, true negatives do not occur in it.** Add a million easy negatives, all of them classified correctly.
@@ -288,58 +268,9 @@ def f1(y, guess):
 # 04).
 #
 # **Third, it is a staircase.** A model gives probabilities, and a threshold turns them into decisions. F1 sees
-# only the decisions. To see what that means, we take a set with one missed positive and move its probability
-# from 0 to 1.
-
-# %% mystnb={"code_prompt_show": "Code of Figure 1.3", "figure": {"caption": "Figure 1.3. F1 as the probability of one missed positive moves.", "name": "fig-1-3"}, "image": {"alt": "F1 is flat, jumps once at 0.5, and is flat again."}} tags=["hide-input"]
-rng = np.random.default_rng(0)
-y = rng.random(1000) < 0.1
-guess = np.where(rng.random(1000) < 0.2, ~y, y)  # wrong once in five
-p = np.where(guess, 0.9, 0.1)
-missed = np.flatnonzero(y & ~guess)[0]
-moved = np.linspace(0, 1, 201)
-steps = []
-for value in moved:
-    p[missed] = value
-    steps.append(100 * f1(y, p > 0.5))
-plt.plot(moved, steps, color="0.15")
-plt.xlabel("probability of one missed positive")
-plt.ylabel("F1 of the set, %")
-plt.show()
-
-# %% [markdown]
-# The curve is flat, jumps once at 0.5, and is flat again. A small improvement of the model changes nothing,
-# until one decision flips. The derivative is zero wherever it exists, so gradient descent cannot use F1 itself.
-# We need something smooth that takes its place. That is usually cross entropy.
-#
-# ## 1.5 Which class has the larger gradient?
-#
-# What does imbalance do to cross entropy? Its gradient on the model's output is $p - y$ for each example, as we
-# derive in chapter 02. A fresh model says $p = 0.5$ to everything, so all gradients have the same size, and it
-# only matters how many there are. We add up the gradients of the negatives and divide by those of the
-# positives. We do this twice: for a fresh model, and for a model that has learned nothing but the share of
-# positives.
-
-# %%
-ratio_of = {}
-for name in order:
-    n_negative, n_positive = real[name]
-    base = n_positive / (n_negative + n_positive)
-    ratio_of[name] = (
-        n_negative * 0.5 / (n_positive * 0.5),
-        n_negative * base / (n_positive * (1 - base)),
-    )
-names = ["fresh, p = 0.5", "p = share of positives"]
-pd.DataFrame(ratio_of, index=names).T.round(2)
-
-# %% [markdown]
-# For the fresh model, the gradient of the negatives is larger by the ratio of the classes, 59 times in SQuAD
-# 1.1. It follows that the first steps of training go mostly into lowering all probabilities, until the model
-# has learned how rare positives are. At that point both sides are equal, as the second column shows.
-#
-# Imbalance thus does two things. It uses up the first steps of training, and it leaves the probabilities of
-# many positives below 0.5, so that the usual threshold misses them. Chapter 02 repairs both, with a better
-# start and a tuned threshold, before any other loss comes into play.
+# only the decisions. A small improvement of the model changes nothing, until one decision flips, and then F1 jumps.
+# The derivative is zero wherever it exists, so gradient descent cannot use F1 itself. We need something smooth that
+# takes its place. That is usually cross entropy, with which chapter 02 begins.
 
 # %% [markdown]
 # ## Summary
@@ -348,8 +279,6 @@ pd.DataFrame(ratio_of, index=names).T.round(2)
 #   factor of more than a hundred.
 # - As positives become rarer, the accuracy of a model that finds nothing goes to 100%, and its F1 is zero.
 # - F1 ignores true negatives, belongs to a set rather than to an example, and has no useful gradient.
-# - Under cross entropy the majority class has the larger gradient at first, and no longer once the model knows
-#   the share of positives.
 
 # %% [markdown]
 # ## Exercises
@@ -397,25 +326,12 @@ print(f"counted: {squad.negative:,} to {squad.positive:,} is {squad.ratio:.2f}")
 # Nothing in the paper rests on it.
 
 # %% [markdown]
-# **Exercise 1.4 (apply).** In part-of-speech tagging each token has exactly one of many classes, none of them
-# negative. Show on random tags that F1, with TP, FP and FN summed over all classes, is the
-# accuracy.
-
-# %% mystnb={"code_prompt_show": "Solution 1.4"} tags=["solution", "hide-cell"]
-gold, tagged = rng.integers(0, 17, 5000), rng.integers(0, 17, 5000)
-sums = np.sum([confusion(gold == k, tagged == k)[:3] for k in range(17)], axis=0)
-micro = 2 * sums[0] / (2 * sums[0] + sums[1] + sums[2])
-assert np.isclose(micro, (gold == tagged).mean())
-# Every mistake is a false positive of one class and a false negative of another, so FP = FN and
-# precision, recall and F1 all equal the share of correct tokens.
-
-# %% [markdown]
-# **Exercise 1.5 (small research).** The ratio depends on the unit. Count the training split of the embedded
+# **Exercise 1.4 (small research).** The ratio depends on the unit. Count the training split of the embedded
 # corpus of entities by tokens, by characters and by whole sentences (positive if they contain an entity). Then
 # cut words into pieces of three letters, as a tokenizer might, and count pieces. Which units make the task look
 # easy?
 
-# %% mystnb={"code_prompt_show": "Solution 1.5"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 1.4"} tags=["solution", "hide-cell"]
 pairs = [
     (w, t != "O") for r in entities["train"] for w, t in zip(r["tokens"], r["tags"], strict=True)
 ]

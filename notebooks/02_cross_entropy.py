@@ -60,7 +60,6 @@ plt.show()
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 import inspect
 import math
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -254,9 +253,8 @@ for name, start in (("zero", 0.0), ("log prior", log_prior)):
 #
 # The minimum is the same for both starts, so a logistic model that trains to the end reaches the same place
 # from both. A large encoder, however, is fine-tuned for only a few hundred steps, and there the start can
-# matter more than the choice of the loss. [Section 9.10](09_named_entities.ipynb) shows this on a tagger, and
-# [chapter 17](17_when_does_dice_help.ipynb) measures it. In code it is one line before training,
-# `start_at_prior(model, counts)`; the experiment chapters have a parameter `start` for it.
+# matter more than the choice of the loss. [Section 17.4](17_when_does_dice_help.ipynb) measures it. In code it is
+# one line before training, `start_at_prior(model, counts)`; the experiment chapters have a parameter `start` for it.
 #
 # There is a price. A model that starts at the log prior calls nothing positive at first, and if training is
 # short, few examples may ever pass a threshold of 0.5. Start and threshold therefore belong together, and we
@@ -616,6 +614,7 @@ print("weights:", alpha.numpy().round(2))
 print("loss:", upside_down.losses[[0, 50, 199]].numpy().round(1))
 print(scores(upside_down.predict(x_test) > 0, y_test))
 
+
 # %% [markdown]
 # With two classes and this $K$ the two weights are opposite numbers, because the fraction of one class is the
 # reciprocal of that of the other. The negatives get the negative weight. The loss falls below 0 and has no
@@ -637,35 +636,12 @@ print(scores(upside_down.predict(x_test) > 0, y_test))
 # \quad\text{with}\quad \alpha_i = N \rho_i \tag{2.5} $$
 #
 # In words: an example that we draw twice as often counts twice as much, so on average resampling is weighting.
-# The same is true of gradients. We check it in exact fractions. Our model has one weight $w$, and example $i$
-# has one feature $f_i$, so its logit is $x_i = w f_i$. At $w = 0$ every probability is 0.5, and the gradient of
-# example $i$ on $w$ is $(0.5 - y_i) f_i$. The set has five examples, and we go through *all* batches of three
-# that resampling can draw.
-
-# %%
-half = Fraction(1, 2)
-f, labels = [2, -1, 3, 1, 4], [0, 0, 0, 0, 1]
-gradient = [(half - t) * v for v, t in zip(f, labels, strict=True)]
-rho = [half if t else half / 4 for t in labels]
-
-expected = Fraction(0)
-for batch in product(range(5), repeat=3):
-    chance = math.prod(rho[i] for i in batch)
-    expected += chance * sum(gradient[i] for i in batch) / 3
-weighted = sum(5 * rho[i] * gradient[i] for i in range(5)) / 5
-plain = sum(gradient) / 5
-print("resampled, all 125 batches:", expected)
-print("weighted:", weighted, "  neither:", plain)
-
-
-# %% [markdown]
-# Both are $-11/16$ exactly. Without weights the gradient is $1/10$, so it even has the other sign: the choice
-# of the weights can reverse a step.
+# The same is true of gradients.
 #
-# What differs is the noise. In batches of 16, and with weights that balance the classes, the weighted gradient
-# on the toy is three times as noisy as the resampled one. Most of these batches contain one positive or none,
-# and that one counts ten times. Resampling, in turn, repeats the same hundred positives and needs longer to
-# have seen all negatives. On average, however, both train the same model. Which model is that?
+# What differs is the noise. In batches of 16, with weights that balance the classes, most batches of the toy
+# contain one positive or none, and that one counts ten times. Resampling, in turn, repeats the same hundred
+# positives and needs longer to have seen all negatives. On average, however, both train the same model. Which model
+# is that?
 
 # %% [markdown]
 # ## 2.7 What weights do to a model
@@ -708,20 +684,9 @@ frame.round(2)
 #
 # $$ t = \frac{\alpha_0}{\alpha_0 + \alpha_1} \tag{2.7} $$
 #
-# For nineteen to one this is $1/20 = 0.05$. The best threshold is far above it, 0.26.
-
-# %%
-z_plain, z_heavy = fit.predict(x_test), heavy.predict(x_test)
-by_weight, by_threshold = z_heavy > 0, z_plain.sigmoid() > 1 / 20
-same = (by_weight == by_threshold).double().mean()
-print(f"weights 19:1, threshold 0.5: F1 {f1_score(by_weight, y_test):.3f}")
-print(f"plain, threshold 0.05: F1 {f1_score(by_threshold, y_test):.3f}")
-print(f"the two agree on {same:.1%} of the test examples")
-
-# %% [markdown]
-# The two models make nearly the same decisions. They are not good ones: the plain model had an F1 of 0.497 at
-# threshold 0.5, so "balanced" weights, the usual advice, cost F1 here. Perhaps a smaller weight is better. We
-# vary the weight, and, separately, the threshold of the unweighted model, on ten data sets.
+# For nineteen to one this is $1/20 = 0.05$. The best threshold is far above it, 0.26. We expect that "balanced"
+# weights, the usual advice, cost F1 here. So we vary the weight, and, separately, the threshold of the unweighted
+# model, on ten data sets.
 
 # %%
 counts = [1, 2, 3, 5, 8, 12, 19, 32]
@@ -768,7 +733,8 @@ print("F1 at weight 3 minus F1 at weight 19:", mean(gain))
 # tune the threshold takes none.
 #
 # There are two exceptions. Where a model cannot represent the true probabilities, weights also change the
-# direction of its line, as section 7.4 shows. And a network that can fit every training example becomes
+# direction of its line, as [section 19.6](19_other_remedies.ipynb) shows.
+# And a network that can fit every training example becomes
 # overconfident, so that weights lose their effect as training goes on {cite}`byrd2019`.
 
 # %% [markdown]
@@ -863,55 +829,6 @@ print(
 distance = float((corrected - z.sigmoid()).abs().mean())
 print("mean distance, corrected: ", round(distance, 3))
 assert distance < 0.01  # Verdict: copies are weights, and weights are a shift.
-
-# %% [markdown]
-# **Exercise 2.5 (explore).** Check [Eq. 2.3](eq-2-3) for easier and harder problems: separations 1, 2, 3, 4
-# and shares of 1%, 5% and 30%.
-
-# %% mystnb={"code_prompt_show": "Solution 2.5"} tags=["solution", "hide-cell"]
-rows = []
-for positive, separation in product([0.01, 0.05, 0.3], [1.0, 2.0, 3.0, 4.0]):
-    a, b = imbalanced_blobs(200_000, positive=positive, separation=separation, seed=7)
-    sure = optimal_logits(a, positive=positive, separation=separation).sigmoid()
-    t, f1 = best_threshold(sure, b)
-    rows.append([positive, separation, t, f1 / 2, f1, f1_score(sure > f1 / 2, b)])
-columns = [
-    "positives",
-    "separation",
-    "best threshold",
-    "half of best F1",
-    "best F1",
-    "F1 at that half",
-]
-pd.DataFrame(rows, columns=columns).round(3)
-assert max(abs(best - half) for *_, best, half in rows) < 0.006
-# The thresholds differ most where F1 is flat at the top, so read the last two columns: equal within 0.006.
-
-# %% [markdown]
-# **Exercise 2.6 (small research).** Make the model too poor for the data: move three in ten positives to the
-# opposite side of the negatives, so that no single line serves. Do weights now do more than a tuned
-# threshold? Use ten data sets and an interval for the difference.
-
-# %% mystnb={"code_prompt_show": "Solution 2.6"} tags=["solution", "hide-cell"]
-def two_sided(seed):
-    a, b = imbalanced_blobs(seed=seed, separation=3.0)
-    flip = (b == 1) & (torch.rand(len(b), generator=torch.Generator().manual_seed(seed)) < 0.3)
-    return torch.where(flip[:, None], -a, a), b
-
-
-gaps = []
-draws = [two_sided(2 * seed) for seed in range(10)]
-models = [train_each(positives_count(count), draws) for count in (1, 19)]
-for seed, ((a, b), *pair) in enumerate(zip(draws, *models, strict=True)):
-    a_test, b_test = two_sided(2 * seed + 1)
-    tuned = []
-    for model in pair:
-        cut, _ = best_threshold(model.predict(a), b)
-        tuned.append(f1_score(model.predict(a_test) > cut, b_test))
-    gaps.append(tuned[1] - tuned[0])
-print("weights 19:1 minus no weights, both with a tuned threshold:", mean(gaps))
-# The interval includes 0: no evidence, on this toy, that weights do more than the threshold. A poor
-# model on other data may tell another story; this cell is how to ask.
 
 # %% [markdown]
 # ## Further reading

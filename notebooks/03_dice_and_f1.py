@@ -158,29 +158,7 @@ pd.DataFrame(rows).T.round(6)
 # %% [markdown]
 # Accuracy climbs from 0.75 to almost 1, and F1 stays exactly where it was. For a score this is what we want.
 # For a loss it will turn out to be the problem, because a loss has to teach a model something about negatives
-# as well.
-
-# %% [markdown]
-# There is one more thing to know about F1. Suppose that a tagger marks a single name and is right: its
-# precision is perfect, and its recall is close to 0. Which score should it get? The plain mean of the two and
-# their harmonic mean give very different answers.
-
-# %% mystnb={"code_prompt_show": "Code of Figure 3.2", "figure": {"caption": "Figure 3.2. Lines of equal score.", "name": "fig-3-2"}, "image": {"alt": "On the left, the plain mean: straight lines; a precision of 1 buys 0.5 even with no recall at all. On the right, F1: lines bent like an L; near the left and lower edges the score is close to 0 whatever the other number is."}} tags=["hide-input"]
-grid = np.linspace(0.01, 1, 100)
-pre, rec = np.meshgrid(grid, grid)
-fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
-means = {"plain mean": (pre + rec) / 2, "F1, harmonic mean": 2 * pre * rec / (pre + rec)}
-for ax, (title, values) in zip(axes, means.items(), strict=True):
-    lines = ax.contour(rec, pre, values, levels=np.arange(0.1, 1, 0.1), cmap="viridis")
-    ax.clabel(lines, fmt="%.1f", fontsize=8)
-    ax.set(xlabel="recall", title=title, aspect="equal")
-axes[0].set_ylabel("precision")
-plt.show()
-
-# %% [markdown]
-# With a precision of 1 and no recall the plain mean is 0.5, and F1 is 0. A harmonic mean stays close to the
-# smaller of its two numbers, so F1 is high only if both precision and recall are. Can we now simply train for
-# it, batch by batch?
+# as well. Can we simply train for F1, batch by batch?
 #
 # ## 3.3 F1 belongs to a set
 #
@@ -224,7 +202,7 @@ mean_of_f1 = {}
 for zero in (0.0, 1.0):
     mean_of_f1[zero] = torch.where(size > 0, 2 * tp / size, zero).mean(1)
 
-# %% mystnb={"code_prompt_show": "Code of Figure 3.3", "figure": {"caption": "Figure 3.3. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-3"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.2", "figure": {"caption": "Figure 3.2. The same 1600 predictions, dealt into batches by 2000 shuffles.", "name": "fig-3-2"}, "image": {"alt": "Two humps. The left one, 0/0 counted as 0, lies far below the dashed line that marks the F1 of the whole set; the right one, 0/0 counted as 1, lies above it and touches it with its tail."}} tags=["hide-input"]
 fig, ax = plt.subplots(figsize=(6, 3.2))
 for (zero, values), color in zip(mean_of_f1.items(), ("C0", "C2"), strict=True):
     label = f"mean of batch F1s, 0/0 counted as {zero:.0f}"
@@ -234,14 +212,6 @@ ax.set(xlabel="score", ylabel="number of shuffles")
 
 fig.legend(loc="outside lower center", fontsize="small")
 plt.show()
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-for zero, values in mean_of_f1.items():
-    low, high = values.min().item(), values.max().item()
-    print(f"0/0 = {zero:.0f}: from {low:.3f} to {high:.3f}, mean {values.mean():.3f}")
-print(
-    f"the whole set: {whole:.3f};  batches with nothing in them: {(size == 0).double().mean():.0%}"
-)
 
 
 # %% [markdown]
@@ -439,7 +409,7 @@ pd.DataFrame(rows, index=[f"p = {v:g}" for v in p.tolist()]).T.round(4)
 # $p$. Under cross entropy the two classes balance at $p = 0.05$, as [section 2.3](02_cross_entropy.ipynb)
 # showed. Where do they balance under this loss?
 
-# %% mystnb={"code_prompt_show": "Code of Figure 3.4", "figure": {"caption": "Figure 3.4. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-4"}, "image": {"alt": "The line of cross entropy starts at +0.05, crosses zero at p = 0.05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 3.3", "figure": {"caption": "Figure 3.3. 5% positives, all examples at the same p: minus the mean gradient on the bias. Above zero the bias rises.", "name": "fig-3-3"}, "image": {"alt": "The line of cross entropy starts at +0.05, crosses zero at p = 0.05 and falls steadily. The curve of dice is negative everywhere, a shallow bowl."}} tags=["hide-input"]
 p = torch.linspace(0.005, 0.995, 199)
 fig, ax = plt.subplots(figsize=(6, 3.4))
 balanced_at = []
@@ -523,54 +493,11 @@ display(sp.solveset(sp.Eq(negative, positive), G, sp.Interval.open(0, sp.oo)))
 # No γ makes even one easy negative weaker than a positive at the same p.
 
 # %% [markdown]
-# **Exercise 3.4 (explore).** Find two taggers and two batches such that the first tagger has the higher F1 on
-# *each* batch and the lower F1 on both together. (Search small counts at random.)
-
-# %% mystnb={"code_prompt_show": "Solution 3.4"} tags=["solution", "hide-cell"]
-rng = np.random.default_rng(0)
-
-
-def score(tp, fp, fn):
-    return 2 * tp / (2 * tp + fp + fn)
-
-
-for _ in range(100_000):
-    gold = rng.integers(1, 30, 2)  # positives in each batch
-    tp = rng.integers(1, gold + 1, (2, 2))  # [tagger, batch]
-    fp = rng.integers(0, 30, (2, 2))
-    parts = score(tp, fp, gold - tp)
-    total = score(tp.sum(1), fp.sum(1), (gold - tp).sum(1))
-    if (parts[0] > parts[1] + 0.02).all() and total[0] < total[1] - 0.02:
-        break
-print("F1 on each batch:", parts.round(3).tolist(), " together:", total.round(3).tolist())
-# Simpson's paradox: through their false positives the batches weigh differently for the two.
-
-# %% [markdown]
-# **Exercise 3.5 (predict, then run).** Check [Eq. 3.1](eq-3-1) on the toy with hard predictions, for
-# both ways to count 0/0. Then write down, and only then find, the constant
-# prediction that maximises the mean of Eq. 5, and the one that minimises the loss of Eq. 6, γ = 1.
-
-# %% mystnb={"code_prompt_show": "Solution 3.5"} tags=["solution", "hide-cell"]
-hard = said.double()
-mean = torch.nan_to_num(dsc_of_example(hard, y), nan=0.0).mean()
-print(f"mean of Eq. 5: {mean:.4f}, TP/N: {float((hard * y).mean()):.4f}")
-p = torch.linspace(0.0, 1.0, 101)[:, None]
-eq5 = dsc_of_example(p, y).nan_to_num(0.0).mean(1)
-eq6 = dice_loss_of_example(p, y).mean(1)
-best = [p[i].item() for i in (eq5.argmax(), eq6.argmin())]
-print("best constant for Eq. 5: p = {}, for Eq. 6: p = {}".format(*best))
-accuracy = float((hard == y).double().mean())
-as_one = float(torch.nan_to_num(dsc_of_example(hard, y), nan=1.0).mean())
-print(f"with 0/0 = 1: {as_one:.4f}, accuracy: {accuracy:.4f}")
-assert (best, round(as_one, 9)) == ([1.0, 0.0], round(accuracy, 9))
-# Verdict: everything positive for Eq. 5, everything negative for Eq. 6. Neither is a tagger.
-
-# %% [markdown]
-# **Exercise 3.6 (small research).** Since F1 is a statistic of a set, a test set gives it a sampling error. How
+# **Exercise 3.4 (small research).** Since F1 is a statistic of a set, a test set gives it a sampling error. How
 # many *positives* must a test set have before you know the F1 of the Bayes classifier on our toy to ±0.02 (half
 # a 95% interval)? Estimate by bootstrap, for 1% and for 5% positives.
 
-# %% mystnb={"code_prompt_show": "Solution 3.6"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 3.4"} tags=["solution", "hide-cell"]
 def half_width(n, positive, rounds=400):
     x, y = imbalanced_blobs(n, positive=positive, seed=5)
     z = optimal_logits(x, positive=positive).sigmoid()

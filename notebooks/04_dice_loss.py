@@ -47,7 +47,6 @@ except ModuleNotFoundError:
 #   glossary](../docs/notation.md).
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
-import inspect
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -61,13 +60,11 @@ from sklearn.metrics import f1_score as sklearn_f1
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dicebook import BinaryDiceLoss, backward_in_two_passes, binary_dice_statistics, make_loss
-from dicebook.losses import equations
 from dicebook.losses.functional import binary_cross_entropy
 from dicelab.figures import NEGATIVE, POSITIVE, style, use_style
 from dicelab.records.runs import interval
 from dicelab.toy import (
     best_threshold,
-    f1_score,
     imbalanced_blobs,
     misspecified_blobs,
     optimal_logits,
@@ -121,13 +118,9 @@ def dice_loss_of_set(p, y, gamma=1.0):
 
 
 # %% [markdown]
-# The library has one function for both. [Eq. 7](eq-7) gives it three numbers of each example, $p\,y$, $p^2$ and
-# $y^2$, and [Eq. 8](eq-8) gives it the sums of these numbers.
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-Markdown(f"```python\n{inspect.getsource(equations.dice_coefficient)}```")
-
-# %% [markdown]
+# The library has one function for both, that of [section 3.4](03_dice_and_f1.ipynb). [Eq. 7](eq-7) gives it three
+# numbers of each example, $p\,y$, $p^2$ and $y^2$, and [Eq. 8](eq-8) gives it the sums of these numbers.
+#
 # Each of the two losses also exists with plain $p$ and $y$ in the denominator. Per example that is [Eq.
 # 6](eq-6) again; at set level it is Eq. 8 with $\sum p$ in place of $\sum p^2$. Together these are four losses,
 # and all of them are called dice loss.
@@ -314,13 +307,10 @@ print(f"squared: {dice_squared:.3f}, {gap_squared:.3f}")
 # to a group with the true probability η. The thin black line is the usual threshold.
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-D_linear = D_squared = torch.tensor(1.0)
-for _ in range(50):  # Eq. 4.5, until each dice is that of its own probabilities
-    p_linear = (eta > D_linear / 2).double()
-    D_linear = 2 * (eta * p_linear).sum() / (p_linear + eta).sum()
-    p_squared = (eta / D_squared).clamp(max=1)
-    D_squared = 2 * (eta * p_squared).sum() / (p_squared**2 + eta).sum()
-
+(D_linear, p_linear), (D_squared, p_squared) = (
+    (dice_linear, rule_linear),
+    (dice_squared, rule_squared),
+)
 grid = torch.linspace(0, 1, 1001)
 cost = eta[:, None] * (1 - grid) ** 2 / (grid**2 + 2)  # Eq. 7 with γ = 1, of a positive
 cost = cost + (1 - eta[:, None]) * grid**2 / (grid**2 + 1)  # and of a negative
@@ -491,34 +481,16 @@ i = interval(list(scores(wrong, eq8, 0.0, "f1") - by_ce))
 print("Eq. 8 at 0.5 minus cross entropy at its tuned threshold:")
 print(f"{i.mean:+.3f} [{i.low:+.3f}, {i.high:+.3f}]")
 
-
 # %% [markdown]
 # Here dice beats the tuned threshold, and the interval is clearly above 0. Figure 4.4 shows how. In it, cross
 # entropy calls 65% of the far negatives positive. Eq. 8 does something that looks worse: it calls all of them
 # positive. Why is that better? Under cross entropy an example that the model is sure about, and wrong, costs
 # more the farther out it lies. Cross entropy therefore turns its whole line in order to please a few far
 # points. A set-level loss charges at most one false positive for each of them. It gives them up, and gets more
-# of the rest right. We can measure how far each loss turns, by the angle of the weights on both toys.
-
-# %%
-def direction(loss, blobs):
-    """The angle of the weights in degrees, for each of eight data sets."""
-    data = [blobs(seed=seed) for seed in range(8)]
-    fits = [train_logistic(LOSSES[loss], x, y) for x, y in data]
-    angles = [torch.atan2(fit.weight[1], fit.weight[0]) for fit in fits]
-    return [float(torch.rad2deg(angle)) for angle in angles]
-
-
-toys = {"first toy": imbalanced_blobs, "second toy": misspecified_blobs}
-angles = {
-    name: {toy: direction(name, blobs) for toy, blobs in toys.items()}
-    for name in ("cross entropy", eq8)
-}
-pd.DataFrame(angles).T.map(np.mean).round(1)
-
-# %% [markdown]
-# Cross entropy turned its weights by 34 degrees because of the far negatives, and Eq. 8 turned by five. **Where
-# the model can be right, dice only moves the threshold. Where the model is wrong, dice can also find another
+# of the rest right.
+#
+#
+# **Where the model can be right, dice only moves the threshold. Where the model is wrong, dice can also find another
 # direction**, which tuning cannot. Whether that happens on real text is a question for [chapter
 # 17](17_when_does_dice_help.ipynb).
 #
@@ -591,20 +563,13 @@ print(f"  always negative: {expected_batch_dice(16, 0.0, 0.01):.4f}")
 # you. A model that *always* says "negative" gets nearly as much, so that small batches reward a useful model by only
 # 0.024. Does this also move the threshold?
 
-# %% mystnb={"code_prompt_show": "Code of Figure 4.5", "figure": {"caption": "Figure 4.5. 1% positives: the score that a batch sees, by threshold; dots mark the best ones.", "name": "fig-4-5"}, "image": {"alt": "Expected dice against the threshold. The black line, F1 of the set, is a hill with its top near 0.35. The line of batches of 1024 lies close to it. With smaller batches the lines rise towards 1 and flatten, and their highest points wander to the right, to 0.44."}} tags=["hide-input"]
+# %%
 cuts = np.linspace(0.02, 0.98, 33)
 pairs = [chances(c) for c in cuts]
-fig, ax = plt.subplots(figsize=(6, 3.6))
-ax.plot(cuts, [2 * t / (2 * t + w) for t, w in pairs], "k", label="F1 of the set")
-best_cut = {"set": cuts[np.argmax([2 * t / (2 * t + w) for t, w in pairs])]}
-for b, look in [(1024, "C0--"), (256, "C1-."), (64, "C2:"), (16, "C3")]:
-    values = [expected_batch_dice(b, t, w) for t, w in pairs]
-    best_cut[b] = cuts[np.argmax(values)]
-    ax.plot(cuts, values, look, label=f"batches of {b}")
-    ax.plot(best_cut[b], max(values), look[:2] + "o")
-ax.set(xlabel="threshold on the true probability", ylabel="expected dice")
-fig.legend(loc="outside lower center", ncols=3, fontsize="small")
-plt.show()
+of_set = [2 * t / (2 * t + w) for t, w in pairs]
+of_batch = [expected_batch_dice(16, t, w) for t, w in pairs]
+best_cut = {"set": cuts[np.argmax(of_set)], 16: cuts[np.argmax(of_batch)]}
+print({name: round(float(cut), 2) for name, cut in best_cut.items()})
 
 
 # %% [markdown]
@@ -746,51 +711,6 @@ torch.testing.assert_close(z.grad, exact)
 print(f"cosine of the mean's gradient with the exact one: "
       f"{torch.cosine_similarity(of_mean, exact, dim=0):.2f}; in two passes: "
       f"{torch.cosine_similarity(z.grad, exact, dim=0):.2f}")  # fmt: skip
-
-
-# %% [markdown]
-# **Exercise 4.5 (predict, then run).** The paper squares "for faster convergence". Write down for
-# each start, −3, 0 and +2: does the squared set-level loss settle earlier than the linear one? Then
-# measure the step from which on the training F1 stays above 95% of its final value.
-
-# %% mystnb={"code_prompt_show": "Solution 4.5"} tags=["solution", "hide-cell"]
-def settles(loss, bias, seed, rate):
-    x, y = imbalanced_blobs(seed=2 * seed)
-    fit = train_logistic(loss, x, y, bias=bias, learning_rate=rate, steps=150, record_every=2)
-    f1 = np.array([f1_score(row > 0, y) for row in fit.logits])
-    below = np.flatnonzero(f1 < 0.95 * f1[-1])
-    return 2 * (below[-1] + 1) if len(below) else 0
-
-
-saved = {}
-for b in STARTS:
-    steps = [np.array([settles(LOSSES[n], b, s, 0.1) for s in range(6)]) for n in (linear, eq8)]
-    saved[b] = interval(list(steps[0] - steps[1]))
-    print(f"b0 = {b:+.0f}: linear {steps[0].mean():.0f} steps, squared {steps[1].mean():.0f}; saved "
-          f"{saved[b].mean:+.1f} [{saved[b].low:+.1f}, {saved[b].high:+.1f}]")  # fmt: skip
-# Verdict: from −3, the share of positives, no difference is seen. From 0 and from +2 the square
-# saves steps: its gradient for the many negatives fades as they fall.
-assert saved[-3.0].low < 0 < saved[-3.0].high
-assert saved[0.0].low > 0
-assert saved[2.0].low > 0
-
-
-# %% [markdown]
-# **Exercise 4.6 (small research).** Does a mixture of cross entropy and Eq. 8 get the better of
-# both? Train λ·CE + (1−λ)·DL for a few λ in batches of 16 at 1% positives and report intervals.
-
-# %% mystnb={"code_prompt_show": "Solution 4.6"} tags=["solution", "hide-cell"]
-def mixture(share):
-    return lambda z, t: share * binary_cross_entropy(z, t) + (1 - share) * LOSSES[eq8](z, t)
-
-
-mixed = train_in_batches({s: mixture(s) for s in (0.0, 0.2, 0.5)}, 16)
-for share, values in mixed.items():
-    print(f"λ = {share}: {cell(values)}")
-difference = interval([a - b for a, b in zip(mixed[0.2], mixed[0.0], strict=True)])
-print(f"λ = 0.2 minus λ = 0: [{difference.low:+.3f}, {difference.high:+.3f}]")
-assert -0.02 < difference.low < 0 < difference.high < 0.02
-# Verdict: not here. A fifth of cross entropy changes F1 by less than 0.02 either way.
 
 # %% [markdown]
 # ## Further reading

@@ -61,18 +61,15 @@ plt.show()
 #   glossary](../docs/notation.md).
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
-import inspect
 
 import pandas as pd
 import sympy as sp
 import torch
-from IPython.display import Markdown
 
 from dicebook import BinaryTverskyLoss
-from dicebook.losses import equations
 from dicelab.figures import style
 from dicelab.records.runs import interval
-from dicelab.toy import imbalanced_blobs, misspecified_blobs, train_each, train_from_starts
+from dicelab.toy import imbalanced_blobs, train_each, train_from_starts
 
 torch.set_default_dtype(torch.float64)
 
@@ -119,15 +116,8 @@ pd.Series(index_of).round(3)
 # which lies between precision and recall. With 1 for both it is Jaccard's index. It has the same ratio of
 # prices as dice, and another value; section 5.2 explains this.
 #
-# In dicebook α is called `fp_weight` and β is called `fn_weight`. The library's function takes the three counts
-# as tensors, which need not be whole numbers.
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-Markdown(f"```python\n{inspect.getsource(equations.tversky_index)}```")
-
-# %% [markdown]
-# For γ = 0 it gives the four numbers above, and the loss `make_loss("binary_eq9")` is one minus the index.
-# Which prices should you choose? If you know how much more recall matters to you than precision, a score from
+# In dicebook α is called `fp_weight` and β is called `fn_weight`, and the loss `make_loss("binary_eq9")` is one minus
+# the index. Which prices should you choose? If you know how much more recall matters to you than precision, a score from
 # the literature answers this.
 
 # %% [markdown]
@@ -224,7 +214,7 @@ pd.DataFrame(found, columns=columns).round(3)
 # %% [markdown]
 # The last two columns agree to the third digit, over a wide range of thresholds. For you this means that there
 # are two ways to the same decisions: train with α and β, or train with cross entropy and move the threshold to
-# α·TI* (exercise 5.6). We now turn to the first way, and to the form in which the paper prints it.
+# α·TI* (exercise 5.4). We now turn to the first way, and to the form in which the paper prints it.
 
 # %% [markdown]
 # ## 5.4 The loss of one example
@@ -260,31 +250,8 @@ def tversky_loss(p, y, alpha, beta, gamma=1.0):
 # \end{aligned} $$
 #
 # The loss of a positive depends only on β, and that of a negative only on α. The slopes never change their
-# sign, so every example moves in the right direction. What does an error cost?
-
-# %% mystnb={"code_prompt_show": "Code of Figure 5.2", "figure": {"caption": "Figure 5.2. What one example costs under Eq. 10, \u03b3 = 1. The ends of the curves are the prices of a wrong answer."}, "image": {"alt": "Two panels. Left, a positive: the loss falls to zero at p = 1, from 0.47 for alpha 0.1, 0.33 for 0.5 and 0.09 for 0.9. Right, a negative: it rises from zero at p = 0 to the same three heights, in the opposite order of alpha."}} tags=["hide-input"]
-probability = torch.linspace(0, 1, 201)
-fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.2), sharey=True)
-for axis, y, name in zip(axes, (1, 0), ("a positive", "a negative"), strict=True):
-    for a, line in ((0.1, "-"), (0.5, "--"), (0.9, ":")):
-        loss = tversky_loss(probability, y, a, 1 - a)
-        axis.plot(
-            probability,
-            loss,
-            line,
-            color="0.2",
-            label=f"α = {a}, β = {1 - a:.1f}",
-        )
-    axis.set(title=f"Loss of {name}", xlabel="probability $p$")
-axes[0].set_ylabel("loss")
-fig.legend(
-    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
-)
-plt.show()
-
-# %% [markdown]
-# The ends of the curves are the costs of a wrong hard answer. We read them off the formulas above. A positive
-# at $p = 0$ costs $\beta/(\beta+\gamma)$, and a negative at $p = 1$ costs $\alpha/(\alpha+\gamma)$. A right
+# sign, so every example moves in the right direction. What does an error cost? We read the cost of a wrong hard
+# answer off the formulas. A positive at $p = 0$ costs $\beta/(\beta+\gamma)$, and a negative at $p = 1$ costs $\alpha/(\alpha+\gamma)$. A right
 # answer costs nothing.
 #
 # (eq-5-3)=
@@ -440,17 +407,12 @@ levels["example"]
 # Here already α = 0.2 reaches the best F1, because γ has changed the prices. At 0.35 some runs end with no
 # prediction at all, and from 0.5 on *every* run does. We know the reason from chapter 04: with one price for
 # both errors the loss is an error rate ([Eq. 5.3](eq-5-3)), and a model that says nothing has a low one.
-
-# %%
-print(f"say nothing: {0.05:.3f}")
-print(f"the best possible classifier: {(fp + fn).min():.3f}")
-
-# %% [markdown]
+#
 # A better model exists: saying nothing has an error rate of 0.050, and the best classifier has one of 0.040.
 # However, training does not find it. Once all probabilities are small, the gradient on a positive's logit is
-# small, too, because it is the slope of section 5.4 times $p(1 - p)$. Figure 5.3 shows both levels, beside the best that any classifier can do.
+# small, too, because it is the slope of section 5.4 times $p(1 - p)$. Figure 5.2 shows both levels, beside the best that any classifier can do.
 
-# %% mystnb={"code_prompt_show": "Code of Figure 5.3", "figure": {"caption": "Figure 5.3. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from 0.35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from 0.05 at the lower right to 0.95 at the upper left. Three triangles, the example level, lie on the same curve; its 0.2 lies where the set level's 0.5 to 0.65 do."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 5.2", "figure": {"caption": "Figure 5.2. Operating points by \u03b1, with \u03b2 = 1 \u2212 \u03b1. Those of the example level from 0.35 on are missing: some or all of their runs predict nothing."}, "image": {"alt": "Precision against recall. A grey curve falls from top left to bottom right: the best that any classifier can do. Circles, the set level, lie along all of it, labelled with alpha from 0.05 at the lower right to 0.95 at the upper left. Three triangles, the example level, lie on the same curve; its 0.2 lies where the set level's 0.5 to 0.65 do."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.6))
 axis.plot(tp / 0.05, tp / (tp + fp), color="0.6", label="best possible, all thresholds")
 for level, marker, color in (("set", "o", style("tl")["color"]), ("example", "^", "0.2")):
@@ -473,61 +435,12 @@ axis.set(xlabel="recall", ylabel="precision", xlim=(0, 1.02), ylim=(0, 1.05))
 axis.legend(loc="lower left")
 plt.show()
 
-
 # %% [markdown]
 # All points lie on one curve, up to the noise of seeds, because the model can represent the best rule on this
 # toy. No price makes the model better or worse; it only moves the model along the curve. **Tversky's prices
-# choose the point.** A threshold does the same. Is there anything that a threshold cannot do?
-
-# %% [markdown]
-# ## 5.8 A model that cannot be right
-#
-# In chapter 04 we met such a case: on `misspecified_blobs` no line is right, and a linear model must either
-# turn away from the far negatives or call them positive. We train set-level Tversky loss for four prices and
-# use it at threshold 0.5. Against it we put cross entropy, with a threshold that is tuned on the training set
-# for the same $F_b$. If prices and thresholds are the same thing, the differences should be around 0.
-
-# %%
-def f_b(logits, y, b2, cut=0.0):
-    said = (logits > cut).double()
-    return float((1 + b2) * (said * y).sum() / (said.sum() + b2 * y.sum()))
-
-
-def tuned_for(logits, y, b2):
-    """The threshold with the best F_b, among every tenth logit."""
-    tried = logits.sort().values[::10].tolist()
-    return max(tried, key=lambda cut: f_b(logits, y, b2, cut))
-
-
-pairs = {a: [] for a in (0.1, 0.2, 0.5, 0.8)}
-blobs = [misspecified_blobs(2000, seed=seed) for seed in range(20)]
-train, test = blobs[::2], blobs[1::2]
-by_ce = train_each(torch.nn.BCEWithLogitsLoss(), train)
-for a, scored in pairs.items():
-    b2, price = (1 - a) / a, {"fp_weight": a, "fn_weight": 1 - a}
-    by_tl = train_each(BinaryTverskyLoss(squared=False, **price), train)
-    fits = zip(by_tl, by_ce, train, test, strict=True)
-    for tl, ce, (x, y), (x_, y_) in fits:
-        cut = tuned_for(ce.predict(x), y, b2)
-        of_tl = f_b(tl.predict(x_), y_, b2)
-        scored.append((of_tl, f_b(ce.predict(x_), y_, b2, cut)))
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-gains, rows = {}, {}
-for a, scored in pairs.items():
-    gains[a] = gain = interval([tl - ce for tl, ce in scored])
-    tl, ce = torch.tensor(scored).mean(0).tolist()
-    name = f"{a} (b = {((1 - a) / a) ** 0.5:.2g})"
-    rows[name] = [f"{tl:.3f}", f"{ce:.3f}", f"{gain.mean:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]"]
-pd.DataFrame.from_dict(
-    rows, orient="index", columns=["Tversky", "cross entropy, tuned", "difference"]
-).rename_axis("α")
-
-# %% [markdown]
-# The differences are not around 0. At every price Tversky is ahead, and every interval excludes 0. The far
-# negatives cost cross entropy without bound, so they turn its line. Tversky loss is bounded and gives them up.
-# **Where no model of the class is right, the loss decides which imperfect model you get, and no threshold turns
-# one into another.** Chapters 14 and 17 try it on real taggers.
+# choose the point.** A threshold does the same. Where no model of the class is right, however, a set-level loss
+# may find a better model than any threshold does ([section 4.4](04_dice_loss.ipynb)). [Chapter
+# 14](14_tversky_weights.ipynb) tries the prices on text.
 
 # %% [markdown]
 # ## Summary
@@ -538,8 +451,7 @@ pd.DataFrame.from_dict(
 # - The best threshold on true probabilities is α·TI* ([Eq. 5.2](eq-5-2)).
 # - For single examples the loss is a cost-weighted error rate with prices that γ has changed ([Eq.
 #   5.3](eq-5-3)), so use the set-level form ([Eq. 5.4](eq-5-4)).
-# - Where the model can be right, the prices do what a threshold does; where it cannot, Tversky loss found
-#   better models than tuned cross entropy.
+# - Where the model can be right, the prices do what a threshold does.
 #
 # ## Exercises
 #
@@ -551,31 +463,19 @@ alpha_3, beta_3 = 1 / (1 + 3**2), 3**2 / (1 + 3**2)
 print(f"α = {alpha_3}, β = {beta_3}: one false negative costs {beta_3 / alpha_3:.0f} of them")
 
 # %% [markdown]
-# **Exercise 5.2 (recall).** A colleague reports Jaccard 3/7 for a model. What is its F1? Give the formula
-# for any value and check it on the sets of section 5.1.
-
-# %% mystnb={"code_prompt_show": "Solution 5.2"} tags=["solution", "hide-cell"]
-# 1/J − 1 = 2·(1/F1 − 1) by section 5.2 with c = 2, hence F1 = 2J/(1+J).
-J, F1 = sp.symbols("J F1", positive=True)
-formula = sp.solve(sp.Eq(1 / J - 1, 2 * (1 / F1 - 1)), F1)[0]
-jaccard, dice = (tversky_index(said, gold, w, w) for w in (1, 0.5))
-assert abs(float(formula.subs(J, jaccard)) - dice) < 1e-12
-sp.Eq(F1, formula)
-
-# %% [markdown]
-# **Exercise 5.3 (apply).** You want a price ratio of exactly 9 on the example level, with γ = 1 and β = 1 − α.
+# **Exercise 5.2 (apply).** You want a price ratio of exactly 9 on the example level, with γ = 1 and β = 1 − α.
 # Which α do you set?
 
-# %% mystnb={"code_prompt_show": "Solution 5.3"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.2"} tags=["solution", "hide-cell"]
 alpha = sp.symbols("alpha", positive=True)
 answer = sp.solve(sp.Eq(cost_ratio(alpha, 1 - alpha, 1), 9), alpha)
 print([round(float(v), 4) for v in answer if 0 < v < 1], "instead of 0.1")
 
 # %% [markdown]
-# **Exercise 5.4 (pencil).** [Eq. 5.2](eq-5-2) needs α + β = 1. Without it, what is the threshold, and what is
+# **Exercise 5.3 (pencil).** [Eq. 5.2](eq-5-2) needs α + β = 1. Without it, what is the threshold, and what is
 # it for Jaccard's (1, 1)? Prove that it picks the same items as F1's, as section 5.2 says it must.
 
-# %% mystnb={"code_prompt_show": "Solution 5.4"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.3"} tags=["solution", "hide-cell"]
 # By hand: in section 5.3 the denominator grows by α + η(1 − α − β), so a token pays if
 # η > T·(α + η(1 − α − β)), that is η > αT / (1 − T + αT + βT). With α = β = 1 this is J/(J + 1).
 # Put J = F/(2 − F): the denominator is 2/(2 − F), so t* = F/2, which is F1's own threshold.
@@ -584,32 +484,13 @@ jaccard_threshold = value / (1 + value)
 assert sp.simplify(jaccard_threshold.subs(value, score / (2 - score)) - score / 2) == 0
 sp.Eq(sp.Symbol("t^*"), jaccard_threshold)
 
-# %% [markdown]
-# **Exercise 5.5 (predict, then run).** Section 5.7 started from bias 0. Write down first: does the
-# example level at α = 0.5 still predict nothing when it starts from +2, where everything is called
-# positive? And the set level? Then run five seeds each.
-
-# %% mystnb={"code_prompt_show": "Solution 5.5"} tags=["solution", "hide-cell"]
-by_start = {}
-for level in ("example", "set"):
-    loss = BinaryTverskyLoss(squared=False, fp_weight=0.5, fn_weight=0.5, level=level)
-    for (_, bias), found in train_from_starts({level: loss}).items():
-        by_start[level, bias] = f1 = torch.tensor([one["f1"] for one in found])
-        print(f"{level:8} start {bias:+.0f}: F1 {mean_and_half(f1[:, None])[0]}")
-# Verdict: the start makes no difference. The example level ends at 0 from all three, because the
-# gradient of the negatives is the larger at every p; the set level ends at 0.52 from all three.
-assert all((f1 == 0).all() for (level, _), f1 in by_start.items() if level == "example")
-assert all(
-    f1.mean().round(decimals=2) == 0.52 for (level, _), f1 in by_start.items() if level == "set"
-)
-
 
 # %% [markdown]
-# **Exercise 5.6 (small research).** Train for F2 in two ways: set-level Tversky with (0.2, 0.8) at threshold
+# **Exercise 5.4 (small research).** Train for F2 in two ways: set-level Tversky with (0.2, 0.8) at threshold
 # 0.5; cross entropy with the threshold tuned for F2 on the training set. Ten seeds, same data for
 # both. Give the mean difference of test F2 with a 95% interval. Which would you ship?
 
-# %% mystnb={"code_prompt_show": "Solution 5.6"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 5.4"} tags=["solution", "hide-cell"]
 def f2(logits, y, cut=0.0):
     said = (logits > cut).double()
     return float(5 * (said * y).sum() / (said.sum() + 4 * y.sum()))
@@ -643,4 +524,4 @@ assert gap.low < 0 < gap.high
 #   one another, with bounds; the approximation of dice gets worse as the prices leave 0.5.
 # - {cite:t}`ye2012`: training for $F_\beta$ against tuning a threshold on probabilities. The two
 #   agree in the limit where the model is right; the first is sturdier where it is wrong, the second
-#   better for rare classes. Exercise 5.6 and section 5.8 in one paper.
+#   better for rare classes. Exercise 5.4 asks the same of the toy.

@@ -75,20 +75,18 @@ plt.show()
 #   glossary](../docs/notation.md).
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
-import json
 import warnings
+from itertools import product
 
 import pandas as pd
 import sympy as sp
-from IPython.display import HTML, Math, display
+from IPython.display import Math, display
 
 from dicebook import BinaryDiceLoss, BinaryFocalLoss, BinarySelfAdjustingDiceLoss
 from dicelab.figures import loss_curves
-from dicelab.records.runs import interval
 from dicelab.toy import (
     f1_score,
     imbalanced_blobs,
-    misspecified_blobs,
     optimal_logits,
     train_from_starts,
     train_logistic,
@@ -381,14 +379,7 @@ pd.Series(cosines, name=name).rename_axis("α").round(4)
 # With α = 1 the two gradients are nearly at right angles. With α = 0.01, as in the authors' scripts, they are
 # almost the same. So the loss that was trained in practice is close to plain dice, and the loss that was
 # printed is something else. The default of dicebook is 0.1. From 0.5 on, dicebook warns.
-
-# %%
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    BinarySelfAdjustingDiceLoss(alpha=0.75)
-print(caught[0].message)
-
-# %% [markdown]
+#
 # So far all of this was about one example. Chapter 04 taught us to prefer losses of a whole set. Does summing
 # over a set move the turning point?
 #
@@ -431,6 +422,7 @@ for sign, cells in (("<", f1[below]), (">", f1[~below])):
     span = f"{cells.min():.2f} to {cells.max():.2f}"
     print(f"b0 {sign} -ln(alpha): F1 {span}")
 
+
 # %% [markdown]
 # <div class="play" data-play="starts"><img src="../_static/play-starts.png"
 # alt="Left, the table of test F1 by exponent and starting bias, with a cell chosen; right, the mean probability of positives and of negatives during its run, and the turning point."></div>
@@ -441,27 +433,9 @@ for sign, cells in (("<", f1[below]), (">", f1[~below])):
 # the wrong side. Two things follow for you. Start the bias of the output layer at the log prior, which is about
 # −3 here. Or choose α so small that $p^*$ lies above all probabilities of the fresh model. [Chapter
 # 07](07_all_losses.ipynb) repeats this with seeds and intervals.
-
-# %% [markdown]
-# Does the turning point depend on the data? The derivation says no. We try the misspecified blobs of chapter
-# 04, where no straight line is right, once a little below the turning point and once a little above.
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-x, y = misspecified_blobs(2000, seed=0)
-x_test, y_test = misspecified_blobs(2000, seed=1)
-elsewhere = {}
-for a in (1.0, 0.1, 0.01):
-    loss = BinarySelfAdjustingDiceLoss(squared=False, alpha=a)
-    starts = [0.2 * k - torch.tensor(a).log().item() for k in (-1, 1)]
-    fits = [train_logistic(loss, x, y, bias=b, steps=120) for b in starts]
-    elsewhere[a] = [f1_score(fit.predict(x_test) > 0, y_test) for fit in fits]
-columns = ["b₀ = −ln α − 0.2", "b₀ = −ln α + 0.2"]
-pd.DataFrame.from_dict(elsewhere, orient="index", columns=columns).rename_axis("α").round(2)
-
-
-# %% [markdown]
-# The turning point is where it was. The loss thus has a turning point, you can compute it, and you can keep the
-# examples below it. One promise of the loss remains: does it do anything about easy negatives?
+#
+# The loss thus has a turning point, you can compute it, and you can keep the examples below it. One promise of
+# the loss remains: does it do anything about easy negatives?
 
 # %% [markdown]
 # ## 6.8 Easy negatives: what focal loss does and (1 − p) does not
@@ -498,36 +472,12 @@ p = torch.tensor([0.01, 0.1, 0.5, 0.9, 0.99])
 factors = {"focal, p²": p**2, "Eq. 12, 1 − p": 1 - p}
 pd.DataFrame(factors, index=p.tolist()).round(4)
 
+
 # %% [markdown]
 # The two columns run in opposite directions. **On positives the factor mimics focal loss; on negatives it does
 # the reverse:** it takes weight from the hard ones, and leaves it to the easy ones. What does that do to the
-# gradient on the logit?
-
-# %% mystnb={"code_prompt_show": "Code of Figure 6.3", "figure": {"caption": "Figure 6.3. Minus the gradient on the logit; above zero, training raises it. At the far left of the upper panel lies a missed positive: cross entropy and focal loss raise it, the dice family hardly does."}, "image": {"alt": "Two panels. Top, a positive: cross entropy and focal loss are largest near p = 0; dice, Tversky and DSC are near zero there; above 0.5 DSC alone is below zero. Bottom, a negative: cross entropy goes to minus 1 near p = 1; dice and Tversky return to zero; DSC is above zero beyond 0.5."}} tags=["hide-input"]
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 4.9), sharex=True)
-for axis, k, name in zip(axes, (0, 1), ("a positive", "a negative"), strict=True):
-    downhill = {
-        label: sp.lambdify(P, -sp.diff(pair[k], P) * P * (1 - P), "numpy")(grid.numpy())
-        for label, pair in formulas.items()
-    }
-    loss_curves(downhill, grid, ylabel="−dL/dx", ax=axis)
-    axis.axhline(0, color="0.3", lw=0.8)
-    axis.set_title(f"Minus the gradient on the logit of {name}")
-axes[0].set_xlabel("")
-fig.legend(
-    *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
-)
-[axis.get_legend() and axis.get_legend().remove() for axis in axes]
-plt.show()
-
-
-# %% [markdown]
-# The upper panel shows a positive. At its far left is a missed one, and there only cross entropy and focal loss
-# raise it. All of the dice family is near zero there; a little further to the right it raises the positive,
-# too, but weakly. The lower panel shows a negative. Only cross entropy and focal loss lower it at the far
-# right, where the model is entirely wrong. Easy negatives are at the far left of that panel, too small to see.
-# So we put them into a table: the gradient of negatives at three probabilities, and, in the last column, how
-# many easy negatives, at $p = 0.01$, outweigh one positive, at $p = 0.1$.
+# gradient on the logit? The table has the gradient of negatives at three probabilities, and of a positive. In its
+# last column is how many easy negatives, at $p = 0.01$, outweigh one positive, at $p = 0.1$.
 
 # %%
 def dice_one(p, y, squared):  # Eq. 6 and Eq. 7
@@ -569,14 +519,15 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 # count less.
 
 # %% [markdown]
-# ## 6.9 Watch it: easy and hard examples under six losses
+# ## 6.9 Easy and hard examples under six losses
 #
-# At the end we watch four kinds of examples during training. On our toy we know the true probability η of each
+# At the end we look at four kinds of examples after training. On our toy we know the true probability η of each
 # example, so we can say how hard it is. A negative is easy if its η is tiny, and hard if its η is as high as
 # that of many positives. A positive is easy if its η is high, and hard if its η is low. Six losses train on all
-# examples from three biases, −3, 0.5 and 2. The last two are above the turning point of α = 1.
+# examples from two biases, −3 and 0.5. The second is above the turning point of α = 1. The table gives the median
+# probability of each kind at the end, from the bias 0.5.
 
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 x, y = imbalanced_blobs(2000, seed=0)
 truth = optimal_logits(x).sigmoid()
 groups = {
@@ -585,7 +536,6 @@ groups = {
     "hard +": (y == 1) & (truth < 0.2),
     "easy +": (y == 1) & (truth > 0.5),
 }
-chosen = [torch.nonzero(mask)[:12, 0] for mask in groups.values()]
 contestants = {
     "cross entropy": torch.nn.BCEWithLogitsLoss(),
     "focal loss, f = 2": BinaryFocalLoss(gamma=2.0),
@@ -594,77 +544,19 @@ contestants = {
     "DSC, set level, α = 1": BinarySelfAdjustingDiceLoss(squared=False, alpha=1.0, level="set"),
     "DSC, set level, α = 0.1": BinarySelfAdjustingDiceLoss(squared=False, alpha=0.1, level="set"),
 }
-film = {}
-for bias in (-3, 0.5, 2):
-    for name, loss in contestants.items():
-        logits = train_logistic(loss, x, y, bias=bias, steps=120, record_every=3).logits
-        film[bias, name] = logits[:, torch.cat(chosen)].sigmoid()
-print({name: int(mask.sum()) for name, mask in groups.items()}, "of 2000; 12 of each are shown")
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-data = {
-    str(b): {
-        n: [[round(100 * v) for v in frame] for frame in film[b, n].tolist()] for n in contestants
-    }
-    for b in (-3, 0.5, 2)
-}
-counts = [len(index) for index in chosen]
-style = """<style>.film{background:#fff;color:#222;padding:10px;border-radius:6px;
-font:14px sans-serif}
-.film .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:8px}
-.film button,.film select{font:inherit;padding:4px 10px;color:#222;background:#eee;
-border:1px solid #888}
-.film input{width:45%;vertical-align:middle}.film text{font:9px sans-serif;fill:#222}</style>"""
-controls = """<div class="film" id="film06"><p><label>Starting bias <select>
-<option>-3</option><option selected>0.5</option><option>2</option></select></label>
-<button type="button">Play</button>
-<input type="range" min="0" max="40" value="40" aria-label="training step">
-step <output>0</output></p>
-<div class="panels"></div></div>"""
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input", "nbval-ignore-output"]
-script = """<script>(()=>{const D=DATA,C=COUNTS,K=["easy −","hard −","hard +","easy +"],
-H=["#BBBBBB","#555555","#F4A582","#D55E00"],R=document.getElementById("film06"),
-sel=R.querySelector("select"),but=R.querySelector("button"),rng=R.querySelector("input"),
-out=R.querySelector("output"),box=R.querySelector(".panels");let timer=null;
-const Y=v=>110-v;const names=Object.keys(D["0.5"]);
-box.innerHTML=names.map(n=>{let s=`<svg viewBox="-22 -14 182 142" role="img" aria-label="${n}">
-<text x="0" y="-4" style="font-weight:bold;font-size:11px">${n}</text>
-<path d="M0 10V110H156" fill="none" stroke="#888"/>
-<path d="M0 60H156" stroke="#bbb" stroke-dasharray="3"/>`;
-[0,.5,1].forEach(v=>s+=`<text x="-18" y="${Y(100*v)+3}">${v}</text>`);
-K.forEach((k,g)=>{s+=`<text x="${g*39+4}" y="122">${k}</text>`;
-for(let i=0;i<C[g];i++)s+=`<circle r="3.2" cx="${g*39+5+i*2.6}" fill="${H[g]}"
-fill-opacity=".75"/>`});return s+"</svg>"}).join("");
-const draw=()=>{out.textContent=3*rng.value;[...box.children].forEach((svg,k)=>{
-const frame=D[sel.value][names[k]][rng.value];
-svg.querySelectorAll("circle").forEach((c,i)=>c.setAttribute("cy",Y(frame[i])))})};
-const stop=()=>{clearInterval(timer);timer=null;but.textContent="Play"};
-but.onclick=()=>{if(timer)return stop();if(rng.value==rng.max)rng.value=0;but.textContent="Pause";
-timer=setInterval(()=>{rng.stepUp();draw();if(rng.value==rng.max)stop()},150)};
-rng.oninput=draw;sel.onchange=draw;draw()})()</script>"""
-script = script.replace("DATA", json.dumps(data)).replace("COUNTS", json.dumps(counts))
-HTML(style + controls + script)
-
-# %% [markdown]
-# The height of a point is its predicted probability. Choose a bias and press Play. The table gives the median
-# probability of each kind at the end, from the bias 0.5.
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 rows = {}
-for (bias, name), frames in film.items():
-    parts = frames[-1].split(counts)
-    rows[str(bias), name] = [round(part.median().item(), 2) for part in parts]
+for bias, (name, loss) in product((-3, 0.5), contestants.items()):
+    p = train_logistic(loss, x, y, bias=bias, steps=120).predict(x).sigmoid()
+    rows[str(bias), name] = [round(p[of].median().item(), 2) for of in groups.values()]
 medians = pd.DataFrame(rows.values(), pd.MultiIndex.from_tuples(rows), columns=list(groups))
 medians.loc["0.5"]
 
 # %% [markdown]
-# With cross entropy the easy negatives end at 0.00, and the easy positives at 0.91. The two hard groups lie
-# between, in the wrong order, because a hard negative looks like a positive. Focal loss stops earlier, at 0.06
-# and 0.70, because its gradient fades once an example is roughly right. Set-level dice goes to the ends, and so
-# does DSC with a small α. With α = 1, however, DSC has its easy negatives at the top and its easy positives at
-# the bottom. The order is reversed, as [Eq. 6.2](eq-6-2) predicts for this bias. From −3 it learns in the right
-# direction.
+# With cross entropy the easy negatives end at 0.00, and the easy positives at 0.76. The two hard groups lie
+# between, in the wrong order, because a hard negative looks like a positive. Focal loss stops earlier, at 0.07
+# and 0.60, because its gradient fades once an example is roughly right. Set-level dice goes to the ends, and so
+# does DSC with a small α. With α = 1, however, DSC has its easy negatives highest and its easy positives lowest.
+# The order is reversed, as [Eq. 6.2](eq-6-2) predicts for this bias. From −3 it learns in the right direction.
 
 # %% [markdown]
 # ## Summary
@@ -744,50 +636,9 @@ for bias in (-3.0, 0.0, 2.0):
 # for sure examples: D shrinks to 0.015 and less, and with it the threshold, below η = 0.01.
 
 # %% [markdown]
-# **Exercise 6.5 (pencil).** Which α keeps every example below the turning point as long as no logit
-# exceeds 5? And 10?
-
-# %% mystnb={"code_prompt_show": "Solution 6.5"} tags=["solution", "hide-cell"]
-# By Eq. 6.2 the turning point lies at the logit −ln α, so α = e^−x.
-for logit_ in (5.0, 10.0):
-    print(f"logit {logit_:.0f}: α below {torch.tensor(-logit_).exp():.5f}")
-assert abs(torch.tensor(5.0).neg().exp() - 0.00674) < 1e-5
-
-
-# %% [markdown]
-# **Exercise 6.6 (small research).** A warm start: 50 steps of cross entropy, then set-level DSC with α = 1.
-# Does it rescue the starts at +0.5 and +2? Give test F1 with a 95% interval over ten seeds, next
-# to cross entropy alone. (`train_logistic` starts its slopes at zero; so switch the loss inside
-# one training.)
-
-# %% mystnb={"code_prompt_show": "Solution 6.6"} tags=["solution", "hide-cell"]
-def warm(ce_steps):
-    """A loss that is cross entropy for its first calls and DSC afterwards."""
-    state, dsc = {"calls": 0}, BinarySelfAdjustingDiceLoss(squared=False, alpha=1.0)
-
-    def loss(x, y):
-        state["calls"] += 1
-        is_warm = state["calls"] <= ce_steps
-        return torch.nn.functional.binary_cross_entropy_with_logits(x, y) if is_warm else dsc(x, y)
-
-    return loss
-
-
-for name, ce_steps in (("DSC alone", 0), ("warm start", 50), ("cross entropy", 150)):
-    for bias in (0.5, 2.0):
-        scores = []
-        for seed in range(10):
-            (u, v), (ut, vt) = (imbalanced_blobs(2000, seed=2 * seed + k) for k in (0, 1))
-            fit = train_logistic(warm(ce_steps), u, v, bias=bias, steps=150)
-            scores.append(f1_score(fit.predict(ut) > 0, vt))
-        i = interval(scores)
-        print(f"{name:25} start {bias:+.1f}: {i.mean:.2f} ± {i.high - i.mean:.2f}")
-# Verdict: the warm start rescues the runs, but they stay behind cross entropy alone: 0.35 to 0.44.
-
-# %% [markdown]
 # ## Further reading
 #
 # - {cite:t}`lin2017focal`: Sections 3.1 and 3.2 in an hour; compare their Figure 1 with ours.
 # - {cite:t}`mukhoti2020`: what focal loss does to probabilities: it leaves them less sure, which is
-#   where the 0.06 and 0.70 of the last table come from.
-# - {cite:t}`li2020dice`, Section 3.4, once more, with Figures 6.2 and 6.3 beside it.
+#   where the 0.07 and 0.60 of the last table come from.
+# - {cite:t}`li2020dice`, Section 3.4, once more, with Figure 6.2 beside it.

@@ -105,8 +105,6 @@ from dicelab.toy import (
     best_threshold,
     f1_score,
     imbalanced_blobs,
-    misspecified_blobs,
-    train_each,
     train_from_starts,
     train_logistic,
 )
@@ -251,34 +249,15 @@ rows = {n: [power(*v) for v in pair] for n, pair in powers.items()}
 columns = ["missed positive", "easy negative"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
-# %% [markdown]
-# If you see a constant in the left column, the loss does not let go of a missed positive. If you see a high
-# power of $p$ in the right column, the loss soon forgets an easy negative. On logarithmic axes each power is a
-# straight line, and its exponent is the slope of the line.
-
-# %% mystnb={"code_prompt_show": "Code of Figure 7.2", "figure": {"caption": "Figure 7.2. The size of the gradient on a logit, as p falls. Left, a positive that is missed: the gradient of dice losses falls with p. Right, a negative that is easy: the lines have slopes 1, 2 and 3."}, "image": {"alt": "Two panels with logarithmic axes. Left: cross entropy and focal loss are flat at 1 as p falls to 0.001; dice and DSC fall along a line of slope 1. Right: cross entropy, linear dice and DSC fall together with slope 1, squared dice with slope 2, focal loss with slope 3; at p = 0.001 more than five decades lie between cross entropy and focal loss."}} tags=["hide-input"]
-low = torch.logspace(-3, -0.6, 100)
-fig, axes = plt.subplots(1, 2, figsize=(6.4, 3.6), sharey=True)
-for axis, k, title in zip(axes, (0, 1), ("a missed positive", "a negative"), strict=True):
-    for name in drawn:
-        gradient = sp.diff(table2[name][k].subs(settings), p) * p * (1 - p)
-        values = abs(sp.lambdify(p, gradient, "numpy")(low.numpy()))
-        axis.loglog(low, values, label=name, **style(name))
-    axis.set(title=title, xlabel="predicted probability p")
-axes[0].set_ylabel("size of the gradient, |dL/dx|")
-fig.legend(
-    *axes[0].get_legend_handles_labels(), ncols=5, loc="outside lower center", fontsize="small"
-)
-plt.show()
-
 
 # %% [markdown]
-# Read the left panel first. For a positive that is missed, the gradient of cross entropy and of focal loss
+# Read the left column first. For a positive that is missed, the gradient of cross entropy and of focal loss
 # tends to a constant. That of all dice losses is proportional to $p$, which means that the more a positive is
-# missed, the less it moves. In the right panel, for an easy negative, the gradient falls like $p$ with cross
-# entropy, linear dice, Tversky and DSC. It falls like $p^2$ with squared dice, and like $p^3$ with focal loss.
+# missed, the less it moves. In the right column, for an easy negative, the gradient falls like $p$ with cross
+# entropy, linear dice, Tversky and DSC. It falls like $p^2$ with squared dice, and like $p^3$ with focal loss, so
+# these two soon forget an easy negative.
 #
-# Training is a contest between the two panels. Under linear dice both sides are proportional to $p$, so if
+# Training is a contest between the two columns. Under linear dice both sides are proportional to $p$, so if
 # negatives are common enough, they win at any $p$. Under squared dice the negatives lose one more power of $p$,
 # and the positives win where $p$ is small enough. What decides is the ratio of the two sides and not their
 # size, because an optimiser such as Adam adapts to the size. A set-level loss changes this ratio by itself: up
@@ -357,7 +336,7 @@ for (name, bias), runs in results.items():
     f1[name, bias] = mean_and_half([run["f1"] for run in runs])
     tuned[name, bias] = mean_and_half([run["tuned"] for run in runs])
 
-# %% mystnb={"code_prompt_show": "Code of Figure 7.3", "figure": {"caption": "Figure 7.3. Test F1 at threshold 0.5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around 0.5 from every start, where the dashed line of tuned cross entropy is. Cross entropy and focal loss lie at 0.45, weighted cross entropy at 0.35. The rows of single examples lie at 0.4, left of it, or at zero."}} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of Figure 7.2", "figure": {"caption": "Figure 7.2. Test F1 at threshold 0.5: mean and 95% interval over five seeds, from three starting biases. Dashed: cross entropy with a tuned threshold."}, "image": {"alt": "One row per loss, one marker per starting bias, with intervals. The set-level rows, except DSC with alpha 1, lie around 0.5 from every start, where the dashed line of tuned cross entropy is. Cross entropy and focal loss lie at 0.45, weighted cross entropy at 0.35. The rows of single examples lie at 0.4, left of it, or at zero."}} tags=["hide-input"]
 fig, axis = plt.subplots(figsize=(5.6, 4.9))
 for k, (bias, marker) in enumerate(zip(biases, "o^s", strict=True)):
     means, halves = zip(*(f1[name, bias] for name in contest), strict=True)
@@ -373,6 +352,7 @@ axis.set(xlabel="test F1 at threshold 0.5", xlim=(-0.03, 0.63))
 axis.legend(loc="upper center", bbox_to_anchor=(0.4, -0.13), ncol=2)
 plt.show()
 
+
 # %% [markdown]
 # The picture has four groups. We go through them from the top.
 #
@@ -387,23 +367,7 @@ plt.show()
 # You can watch three of the failures in the Playground: <a
 # href="../docs/playground.html#loss=dl&amp;squared=false&amp;level=example">linear dice</a> and <a
 # href="../docs/playground.html#loss=dl&amp;level=example">squared dice</a> of single examples, and <a
-# href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">DSC from 2</a>. Did all of
-# the failed runs fail in the same way? We count how many examples they call positive.
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-collapsed = {}
-for (name, bias), runs in results.items():
-    shares = [run["predicted"] for run in runs]
-    if max(run["f1"] for run in runs) < 0.1:
-        collapsed[name, f"{bias:+.0f}"] = [f"{sum(shares) / len(shares):.0%}"]
-index = pd.MultiIndex.from_tuples(collapsed, names=["every seed collapsed", "start"])
-pd.DataFrame(collapsed.values(), index, columns=["called positive"])
-
-
-# %% [markdown]
-# No, they failed in two ways. In most of the rows with "0%" the negatives won, and lowered every $p$ below one half.
-# Two rows of DSC with α = 1 did not move at all: from 0 every example is on the turning point, where the gradient
-# is 0. In the rows near 100% all examples started above the turning point, where DSC raises negatives.
+# href="../docs/playground.html#loss=dsc&amp;squared=false&amp;alpha=1&amp;bias=2">DSC from 2</a>.
 #
 # Now to the losses that work. They are ahead of cross entropy at a threshold of 0.5. Chapter 02 taught us not
 # to be impressed, because cross entropy has its best threshold elsewhere. So we compare all of them with cross
@@ -426,54 +390,18 @@ for name in [*short, "dice squared, set", "DSC α = 0.1, set"]:
 columns = ["F1, tuned", "at 0.5, minus tuned cross entropy", "tuned, minus tuned cross entropy"]
 pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
+
 # %% [markdown]
 # With a tuned threshold the losses all reach nearly the same F1, a little above one half, and every interval of the
 # last column includes 0. We cannot tell which of them is better. If you do not tune, you lose 0.05 with cross entropy
 # and 0.15 with weighted cross entropy, while set-level dice and DSC are not distinguishable from tuned cross entropy. In
 # other words, set-level dice finds the threshold during training here, and it finds no better ranking of the
 # examples. DSC with a small α is not distinguishable from linear dice, which is DSC with α = 0.
-
-# %% [markdown]
-# ### A model that cannot be right
 #
-# The blobs are a problem that a logistic model can solve as well as any model. On the misspecified blobs of
-# chapter 04 it cannot, because no straight line is right ([section 5.8](05_tversky.ipynb) uses them, too). Does
-# the choice of a loss matter more there? We train on ten seeds from −3. The table also says how many of the far
-# negatives each loss calls positive at its tuned threshold.
-
-# %%
-elsewhere = {name: [] for name in [*short, "dice squared, set"]}
-blobs = [misspecified_blobs(2000, seed=seed) for seed in range(20)]
-train, test = blobs[::2], blobs[1::2]
-for name, found in elsewhere.items():
-    fits = train_each(contest[name], train, bias=-3.0, steps=150)
-    for fit, (u, v), (ut, vt) in zip(fits, train, test, strict=True):
-        far = (ut[:, 0] > 4) & (vt == 0)
-        cut, _ = best_threshold(fit.predict(u), v)
-        z = fit.predict(ut)
-        called = (z > cut)[far].double().mean().item()
-        found.append([f1_score(z > 0, vt), f1_score(z > cut, vt), called])
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-rows, ahead = {}, {}
-for name, runs in elsewhere.items():
-    at_half, at_cut, called = torch.tensor(runs).mean(0).tolist()
-    ahead[name] = gap = interval(
-        [a[1] - b[1] for a, b in zip(runs, elsewhere["cross entropy"], strict=True)]
-    )
-    difference = f"{gap.mean:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]"
-    rows[name] = [f"{at_half:.2f}", f"{at_cut:.2f}", difference, f"{called:.0%}"]
-columns = ["F1 at 0.5", "F1, tuned", "tuned, minus tuned cross entropy", "far called positive"]
-pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-
-
-# %% [markdown]
-# Here the losses differ even after tuning. Linear dice reaches 0.41 where cross entropy has 0.34. Squared dice
-# is ahead as well, by a little less. Weighted cross entropy comes close to linear dice, with the same weight
-# that did harm on the first problem. The intervals of all three exclude 0. The last column explains it. Linear
-# dice and weighted cross entropy call nearly all far negatives positive, and keep the line that sorts the rest.
-# Cross entropy calls two thirds of them positive, and turns its line because of the others. For you this means
-# that weighted cross entropy belongs among the baselines, beside the tuned threshold.
+# The blobs are a problem that a logistic model can solve as well as any model. Where no straight line is right, the
+# losses differ even after tuning ([section 4.4](04_dice_loss.ipynb)), and then class weights do about as much as dice
+# ([section 19.6](19_other_remedies.ipynb)). So weighted cross entropy belongs among your baselines, beside the tuned
+# threshold.
 
 # %% [markdown]
 # ## 7.5 More than two classes
@@ -642,7 +570,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 # The last two rows skip absent classes, and the last one leaves out O as well. It shows the trap that we found above,
 # and that you may meet in your own runs. One of its three seeds has an F1 of 25, more than cross entropy has on
 # average, and yet only 2 tags in a hundred are right. The other tags are O words that were called by some class that
-# a batch lacked, and strict entity F1 does not count all of these. So look at the tags as well as at the score.
+# a batch lacked. Strict scoring ignores an I- tag that continues nothing, so F1 does not see the damage. So look at
+# the tags as well as at the score. [Section 16.14](16_why_it_does_not_optimise.ipynb) tries other repairs.
 
 # %% [markdown]
 # (linear-or-squared)=
@@ -656,8 +585,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 #
 # However, the linear form is not bad in itself, because its trouble comes from γ. With a tiny γ it has a mean F1 of
 # 29.3 on the same corpus, and from three seeds we cannot tell which of the two is better. Where no
-# straight line is right (section 7.4), linear dice even gains a little more than squared dice over tuned cross
-# entropy, although the two intervals overlap.
+# straight line is right ([section 19.6](19_other_remedies.ipynb)), linear dice even gains a little more than squared
+# dice over tuned cross entropy, although the two intervals overlap.
 #
 # The forms also differ in the probabilities that they leave you with. By [Eq. 4.5](eq-4-5) the linear loss drives
 # every probability to 0 or 1. The squared loss keeps their order, and scales true probabilities up by $1/D$.
@@ -692,8 +621,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 #   focal loss.
 # - At set level dice trains from every start; for single examples linear dice, Tversky loss and self-adjusting
 #   dice collapse.
-# - With tuned thresholds we found no difference on the toy, but where no straight line is right, linear dice
-#   and weighted cross entropy are ahead of cross entropy.
+# - With tuned thresholds we found no difference on the toy.
 # - With several classes, a linear denominator lets a rare class go to 0, and squares do not ([Eq.
 #   7.2](eq-7-2)).
 
@@ -783,45 +711,6 @@ for name in ("cross entropy", "focal loss, f = 2", "dice squared, set"):
 ce, focal, dice_set = (v[0] for v in noise.values())
 assert dice_set > 0.45 > 0.35 > ce > focal
 assert max(v[1] for v in noise.values()) - min(v[1] for v in noise.values()) < 0.02
-
-# %% [markdown]
-# **Exercise 7.5 (apply).** Set-level dice is not the mean of its micro-batches. Split the 200 tokens of section
-# 7.5 into five; show that the mean of the five losses is not the loss of the whole, and that adding up
-# `dice_statistics` gives it exactly.
-
-# %% mystnb={"code_prompt_show": "Solution 7.5"} tags=["solution", "hide-cell"]
-from dicebook.losses import dice_statistics
-
-whole = dicebook.DiceLoss(squared=False)(logits, labels)
-parts = list(zip(logits.chunk(5), labels.chunk(5), strict=True))
-mean = sum(dicebook.DiceLoss(squared=False)(u, v) for u, v in parts) / 5
-total = sum(dice_statistics(u, v) for u, v in parts)
-torch.testing.assert_close(total.loss(), whole)
-print(f"whole {whole:.4f}   mean of five {mean:.4f}   from added statistics {total.loss():.4f}")
-
-# %% [markdown]
-# **Exercise 7.6 (small research).** Does the choice of a loss matter less with larger batches, or more? Train
-# cross entropy and squared set-level dice with batches of 16, 64 and all 2000 examples, the same number of
-# steps, five seeds; report F1 at 0.5 and at a tuned threshold.
-
-# %% mystnb={"code_prompt_show": "Solution 7.6"} tags=["solution", "hide-cell"]
-pair = {name: contest[name] for name in ("cross entropy", "dice squared, set")}
-rows, batched = {}, {}
-for size in (16, 64, None):
-    runs = train_from_starts(pair, biases=[-3.0], batch_size=size, steps=300)
-    for (name, _), values in runs.items():
-        batched[size, name] = [mean_and_half([r[k] for r in values])[0] for k in ("f1", "tuned")]
-        rows[str(size or "all"), name] = [
-            "{:.2f} ± {:.2f}".format(*mean_and_half([run[k] for run in values]))
-            for k in ("f1", "tuned")
-        ]
-# Verdict: with a tuned threshold the two are not distinguishable at any size. At 0.5 they are not
-# distinguishable in batches either: with 16, 44% have no positive (0.95^16), and dice scatters most.
-# Only on the whole set is dice ahead at 0.5, and the interval of the difference just excludes 0.
-assert round(0.95**16, 2) == 0.44
-assert batched[16, "dice squared, set"][0] < batched[16, "cross entropy"][0]
-assert batched[None, "dice squared, set"][0] > batched[None, "cross entropy"][0]
-pd.DataFrame(rows.values(), pd.MultiIndex.from_tuples(rows), columns=["at 0.5", "tuned"])
 
 # %% [markdown]
 # ## Further reading

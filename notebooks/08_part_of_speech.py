@@ -874,19 +874,6 @@ for name, row in {"too late": said, "one too many": said_split}.items():
     print(name, {k: round(found[k], 1) for k in ("precision", "recall", "f1", "accuracy")})
 
 # %% [markdown]
-# **5 (small research).** Make the rare tags rarer with `corpora.rebalance`, so that there are forty other words for
-# each word of theirs. How many words are left of each rare tag, and does weighted cross entropy help these tags?
-# Write the corpus to a file, run this chapter on it with five seeds, and compare macro F1 with `runs.paired_test`.
-
-# %% mystnb={"code_prompt_show": "Solution 8.5"} tags=["solution", "hide-cell"]
-few = ("INTJ", "NUM", "PROPN")
-small = corpora.load("embedded-pos-en", task="tagging")["train"]
-rarer = corpora.rebalance(small, 40, task="tagging", positive=few)
-for name, data in {"as it is": small, "rarer": rarer}.items():
-    left = Counter(tag for row in data["tags"] for tag in row)
-    print(f"{name}: {len(data)} sentences, { ({tag: left[tag] for tag in few}) }")
-
-# %% [markdown]
 # The run of this page:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]

@@ -487,56 +487,16 @@ plt.show()
 # tagger with cross entropy goes on to a higher recall, and the one with dice only becomes less precise. One seed cannot
 # tell you whether that is due to the loss.
 #
-# ## 9.10 Two starts, on made-up text
+# ## 9.10 Two starts
 #
 # We gave both losses the same start, the log prior of the tags ([section 2.3](start-bias)). What does this line change?
-# You see it best with a small encoder that starts from random weights and made-up sentences, where a run takes seconds:
-# we train cross entropy once from a bias of 0 and once from the log prior, and print F1 on validation after each pass.
-
-# %%
-from dicelab.training.experiment import Experiment
-
-made_up = corpora.load("embedded-entities-en", task="tagging")
-texts = (" ".join(words) for words in made_up["train"]["tokens"])
-small = load_tokenizer("tiny", texts, max_length=64)
-data = tagging.encode(made_up, small, max_length=64)
-
-
-def f1_after_passes(start):
-    """Validation F1 after each pass, from one start."""
-    of_run = {"encoder": "tiny", "epochs": 8, "learning_rate": 2e-3}
-    one = Experiment(corpus="embedded-entities-en", start=start, **of_run)
-    result = train(
-        one,
-        build_model=lambda: tagging.model("tiny", small, data.labels),
-        counts=data.counts(),
-        splits=data.splits,
-        collator=tagging.collator(small),
-        tokenizer=small,
-        compute_loss=TrainerLoss(build_loss(one, "ce", data.counts())),
-        evaluate=lambda logits, split: tagging.score(
-            split["tags"], tagging.decode(logits, split, data.labels)
-        ),
-    )
-    return [round(entry["validation_f1"]) for entry in result.history]
-
-
-# %%
-from contextlib import redirect_stdout
-from io import StringIO
-
-with redirect_stdout(StringIO()):  # its lines, an epoch each
-    starts = {start: f1_after_passes(start) for start in ("zero", "prior")}
-pd.DataFrame(starts, index=range(1, 9)).rename_axis("pass").T
-
-# %% [markdown]
-# From a bias of 0, cross entropy finds no entity in the first two passes, because it learns first that most words are
-# `O`. From the log prior it finds some at once, and after eight passes it has an F1 of 48, where the other has 29.
+# From a bias of 0, cross entropy learns first that most words are `O`, and finds no entity until it knows that. From the
+# log prior it finds some at once. [Section 17.4](17_when_does_dice_help.ipynb) measures it.
 #
 # What follows for you? If you compared two losses from a bias of 0, much of what you saw would come from the start.
 # Therefore we give every loss of this book the log prior (the parameter `start`). There is another way to see nothing:
-# a *linear* dice loss over a set may find no entity at all. [Section 16.14](16_why_it_does_not_optimise.ipynb) derives
-# this and shows it on WNUT 2017. The library's losses are squared, so you do not meet it here.
+# a *linear* dice loss over a set may find no entity at all. [Section 7.5](07_all_losses.ipynb) derives this and shows
+# it on WNUT 2017. The library's losses are squared, so you do not meet it here.
 #
 # ## 9.11 The same entities as answers
 #
@@ -795,18 +755,7 @@ pd.DataFrame(_table).T
 #
 # What follows for you? Once each loss has its own learning rate, and cross entropy starts at the log prior, we cannot
 # tell which of the two finds more entities, with these frozen encoders. Do not compare F1s across experiments either.
-# On WNUT 2017 cross entropy has three in this book, all with a tuned threshold:
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-_head = searched.mean_f1(_study["wnut17"], "ce_start", "tuned")
-_rows = [
-    [f"{_head:.1f}", "tagger", "a head with one hidden layer, mean over searches", "9.13"],
-    [table[f"{first}, tuned"]["F1"].split()[0], "tagger", "all layers, four passes", "9.6"],
-]
-pd.DataFrame(_rows, columns=["F1", "model", "what is trained", "section"])
-
-# %% [markdown]
-# The third is 45.6<!-- chapter 20 -->, of a classifier of spans whose layers are all trained for three passes
+# A classifier of spans whose layers are all trained for three passes has 45.6<!-- chapter 20 --> on WNUT 2017
 # ([chapter 20](20_spans.ipynb)). What is trained, for how long, and how entities are read moves F1 by more than the
 # loss does.
 #
@@ -907,22 +856,9 @@ strict = tagging.score(gold["test"], inside)
 print(f"strict recall {strict['recall']:.1f}, entities found by a lenient count: {lenient}")
 
 # %% [markdown]
-# **4.** Use `corpora.rebalance` to drop sentences from the embedded corpus until it has twenty negatives for each
-# positive. What weights does [Eq. 2](eq-2) give to its labels, and which label gets the largest?
+# **4.** Is `viterbi` of section 9.12 the library's decoder? Compare the two on the test sentences.
 
 # %% mystnb={"code_prompt_show": "Solution 9.4"} tags=["solution", "hide-cell"]
-from dicebook import log_ratio_weights
-
-english = corpora.load("embedded-entities-en", task="tagging")
-english["train"] = corpora.rebalance(english["train"], 20, task="tagging")
-rare = Counter(t for tags in english["train"]["tags"] for t in tags)
-weights = log_ratio_weights(torch.tensor(list(rare.values())), K=1.0)
-pd.Series(weights.numpy().round(2), index=list(rare)).sort_index()
-
-# %% [markdown]
-# **5.** Is `viterbi` of section 9.12 the library's decoder? Compare the two on the test sentences.
-
-# %% mystnb={"code_prompt_show": "Solution 9.5"} tags=["solution", "hide-cell"]
 of_test, logits = splits["test"][:], trained[last].logits["test"]
 alike = [
     viterbi(scores[places], labels) == tags

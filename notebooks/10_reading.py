@@ -619,15 +619,6 @@ pd.DataFrame(table).T
 # validation doubles in the second pass, so two passes over 1,500 questions may be too few for it. This is one seed and
 # one learning rate. What follows for you? Tune the threshold before you compare two readers.
 #
-# What do the three say to our questions?
-
-# %%
-ask(readers[1:])
-
-# %% [markdown]
-# They give the answers of the choice to most questions, and fail on the same ones. The one with dice gives too many words
-# more often than the other.
-#
 # ## 10.10 Decisions from two starts
 #
 # At nearly every position, the right decision is "no". If the output bias is near 0, a reader that decides begins
@@ -813,25 +804,6 @@ for (name, how), said in found.items():
     ]
     quiet.setdefault(name, {})[how] = f"{100 * np.mean([not text for text in texts]):.0f}%"
 pd.DataFrame(quiet).T
-
-# %% [markdown]
-# **5.** (Research.) Does cross entropy over decisions leave silence if positives weigh more?
-# Use the loss `wce` with the weights of [Eq. 2](eq-2). Compare its gradient at the start of training, at a
-# positive and at a negative position, with that of plain cross entropy.
-
-# %% mystnb={"code_prompt_show": "Solution 10.5"} tags=["solution", "hide-cell"]
-from dicebook import log_ratio_weights, make_loss
-
-s = torch.full((81,), -4.4, requires_grad=True)  # p = 1/81 everywhere
-y = torch.zeros(81)
-y[0] = 1
-weights = log_ratio_weights(torch.tensor([negative, positive]))
-for criterion in (make_loss("binary_ce"), make_loss("binary_wce", weight=weights)):
-    (slope,) = torch.autograd.grad(criterion(s, y), s)
-    pull = -slope[0].item() / slope[1:].sum().item()
-    print(
-        f"{type(criterion).__name__}: the positive pulls {pull:.1f} times as hard as all negatives"
-    )
 
 # %% [markdown]
 # The run of this page:

@@ -457,7 +457,8 @@ plt.show()
 # %% [markdown]
 # Both models are too sure of themselves. Of the pairs to which they give about 0.15, three in ten are duplicates, and of
 # those to which they give about 0.8, two in three. After three passes over five thousand pairs this is common.
-# Exercise 5 shows the usual remedy.
+# The usual remedy is *temperature scaling*: divide the logits by a number that is chosen on validation. No log-odds
+# change their sign, so F1 at argmax stays.
 #
 # ## 11.11 MRPC, where the positives are the majority
 #
@@ -624,29 +625,6 @@ pd.DataFrame(swapped, index=["F1 of positives", "of negatives"]).T.round(1)
 batches = np.random.default_rng(0).integers(len(gold), size=(500, 32))
 of_batches = [pairs.score(gold[b], says[first][b])["f1"] for b in batches]
 print(f"standard deviation of a batch's F1: {np.std(of_batches):.1f} points")
-
-# %% [markdown]
-# **5 (small research).** Temperature scaling divides the logits by a number chosen on the validation
-# split. Can it change F1 at argmax? Can it improve the probabilities?
-
-# %% mystnb={"code_prompt_show": "Solution 11.5"} tags=["solution", "hide-cell"]
-from scipy.optimize import minimize_scalar
-
-
-def cross_entropy_at(log_temperature, logits):
-    """Mean cross entropy of scaled log-odds on validation."""
-    m = pairs.margins(logits) / np.exp(log_temperature)
-    return np.logaddexp(0, np.where(truth == 1, -m, m)).mean()
-
-
-for name, result in trained.items():
-    found = minimize_scalar(
-        cross_entropy_at, args=(result.logits["validation"],), bounds=(-3, 6), method="bounded"
-    )
-    scaled = pairs.margins(result.logits["test"]) / np.exp(found.x)
-    error = 100 * abs(np.subtract(*reliability(special.expit(scaled)))).mean()
-    print(f"{name}: temperature {np.exp(found.x):.1f}, mean distance {error:.1f}")
-print("No log-odds change their sign, so F1 at argmax stays.")
 
 # %% [markdown]
 # The run of this page:

@@ -639,19 +639,6 @@ share = 1 / (1 + max(ratios))
 print(f"mean {32 * share:.1f}, none in {100 * (1 - share) ** 32:.0f}% of the batches")
 
 # %% [markdown]
-# **5 (a project).** Separate the two effects on this page's corpus as well. Keep the positives of the most imbalanced
-# set, and take away its negatives until the set is balanced. How do the two sets compare, with five seeds?
-
-# %% mystnb={"code_prompt_show": "Solution 12.5"} tags=["solution", "hide-cell"]
-few = 2 * int(np.sum(drawn(max(ratios))["label"]))
-steps = [-(-n // experiment.batch_size) for n in (experiment.train_size, few)]
-passes = experiment.epochs * steps[0] // steps[1]
-print(f"{few} pairs, half of them positive. To train on it, with seeds 0 to 4:")
-print(f"papermill notebooks/12_degrees_of_imbalance.ipynb out.ipynb -p train_size {few} "
-      f"-p degrees 1 -p epochs {passes} -p seed 0")  # fmt: skip
-print(f"{passes} passes over {few} pairs are as many steps as those of this page.")
-
-# %% [markdown]
 # The run of this page:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]

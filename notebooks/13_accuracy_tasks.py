@@ -464,21 +464,6 @@ for _corpus, _title in (("sst2", "SST-2"), ("sst5", "SST-5")):
         }
 pd.DataFrame(_rows).T
 
-# %% mystnb={"code_prompt_show": "Code of Figure 13.3", "figure": {"caption": "Figure 13.3. On SST-2 dice over both classes stays near cross entropy; on SST-5 it loses nearly a point. Accuracy minus that of cross entropy with the same seed, in points, frozen MiniLM: a dot a seed, the mean of ten and its 95% interval.", "name": "fig-13-1"}, "image": {"alt": "Two panels. SST-2: four rows around zero, the intervals of focal loss, dice and self-adjusting dice within half a point of it, that of dice of the positives alone from 1.1 below zero to 0.1 above. SST-5: focal loss around zero; dice and self-adjusting dice wholly left of zero, at 0.8 and 0.9 below it."}} tags=["hide-input"]
-_, _axes = plt.subplots(2, 1, figsize=(5.6, 4.2), sharex=True)
-for ax, (_title, _found) in zip(_axes, _over.items(), strict=True):
-    _base = _found["cross entropy"].scores
-    _gaps = {
-        name: [one.scores[seed] - _base[seed] for seed in _base]
-        for name, one in _found.items()
-        if name != "cross entropy"
-    }
-    _x = "accuracy minus that of cross entropy, points" if ax is _axes[1] else ""
-    figures.scores(_gaps, xlabel=_x, ax=ax)
-    ax.axvline(0, color="#7F7F7F", linewidth=1)
-    ax.set_title(_title)
-plt.show()
-
 # %% [markdown]
 # We expect little harm on SST-2, where two classes are nearly balanced, and that is what we see. We cannot
 # distinguish dice over both classes and self-adjusting dice from cross entropy: their intervals exclude a
@@ -610,14 +595,6 @@ margins = x[:, 1] - x[:, 0]
 halves = [BinaryDiceLoss()(margins, y), BinaryDiceLoss()(-margins, 1 - y)]
 torch.testing.assert_close(DiceLoss()(x, y), sum(halves) / 2)
 print(f"both {DiceLoss()(x, y).item():.3f}")
-
-# %% [markdown]
-# **5.** Do two losses with the same accuracy make the same errors? Count the test sentences on
-# which the first and the last loss disagree.
-
-# %% mystnb={"code_prompt_show": "Solution 13.5"} tags=["solution", "hide-cell"]
-differ = said[f"{first}, argmax"] != said[f"{last}, argmax"]
-print(f"they disagree on {differ.sum()} of {len(gold)} sentences")
 
 # %% [markdown]
 # The run of this page:

@@ -47,13 +47,12 @@ import warnings
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 
 from dicebook import BinaryTverskyLoss, TrainerLoss, make_loss
-from dicelab import corpora, figures
+from dicelab import corpora
 from dicelab.records import paper, runs, searched
 from dicelab.tables import minus, signed
 from dicelab.tasks import tagging
@@ -62,8 +61,7 @@ from dicelab.training.experiment import Experiment, ParameterError
 from dicelab.training.sampling import sample
 from dicelab.training.trainer import train
 
-figures.use_style()
-warnings.filterwarnings("ignore", message="squared=False")  # section 14.3 shows what it warns of
+warnings.filterwarnings("ignore", message="squared=False")  # section 14.2 shows what it warns of
 
 # %% [markdown]
 # ## The mechanics
@@ -115,35 +113,13 @@ for name, holds, expected in (
         raise ParameterError(f"parameter {name!r}: expected {expected}, got {globals()[name]!r}")
 print(f"{len(prices)} pairs of weights, {seeds} seeds, on {experiment.corpus}")
 
+
 # %% [markdown]
-# ### 14.2 Which weight is which?
+# ### 14.2 Two forms, and a third that goes wrong
 #
-# The two letters are easily confused, so we first check them. In [Eq. 9](eq-9), α multiplies the false positives
-# and β the false negatives. Take ten decisions, three of which should be positive, and make one error, of the first
-# or of the second kind. For three values of α the table shows what this error costs:
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-gold = torch.tensor([1, 1, 1, 0, 0, 0, 0, 0, 0, 0])
-right = torch.where(gold == 1, 20.0, -20.0)
-one_too_many, missed_one = right.clone(), right.clone()
-one_too_many[9], missed_one[0] = 20.0, -20.0
-rows = {}
-for a in prices:
-    criterion = BinaryTverskyLoss(squared=False, fp_weight=a, fn_weight=1 - a, smooth=0.0)
-    rows[a] = [criterion(x, gold).item() for x in (one_too_many, missed_one)]
-rows = pd.DataFrame(rows, ["a false positive costs", "a false negative costs"]).T
-rows["b of F_b"] = [((1 - a) / a) ** 0.5 for a in prices]
-rows.rename_axis("alpha").round(2)
-
-
-# %% [markdown]
-# With α = 0.1 a false positive is cheap and a missed entity is expensive, so the loss favours recall. With α = 0.9
-# it favours precision. The last column names the score that the pair belongs to: the Tversky index is an $F_b$ with
-# b² = β/α ([Eq. 5.1](eq-5-1)). So far the weights do what they promise. The next section shows that they also do
-# something else.
-
-# %% [markdown]
-# ### 14.3 Two forms, and a third that goes wrong
+# In [Eq. 9](eq-9), α multiplies the false positives and β the false negatives. With α = 0.1 a false positive is
+# cheap and a missed entity is expensive, so the loss favours recall. With α = 0.9 it favours precision. The weights
+# also do something else.
 #
 # The loss counts errors with probabilities in the place of decisions, and there is more than one way to do so. The paper's form is
 # linear. The default of dicebook squares the errors: the false positives are $\sum p^2\,(1 - y)$ and the false negatives
@@ -152,7 +128,7 @@ rows.rename_axis("alpha").round(2)
 #
 # (eq-14-1)=
 # **Linear.** What happens to a class that the model has not learned? Take a class with A gold words among n, and a model that gives it
-# the same small probability p everywhere ([section 16.14](16_why_it_does_not_optimise.ipynb) does the same for dice). With
+# the same small probability p everywhere ([section 7.5](07_all_losses.ipynb) does the same for dice). With
 # α + β = 1 and the smoothing term γ, the loss of this class is
 #
 # $$ 1 - \frac{Ap + γ}{αnp + βA + γ} $$
@@ -239,7 +215,7 @@ signed(turning, 2)
 # costs least at 1 for every α. That is why the library squares the errors. We can now train with this form.
 
 # %% [markdown]
-# ### 14.4 Training with three pairs of weights
+# ### 14.3 Training with three pairs of weights
 #
 # The task is to find entities in Chinese, by character, on made-up sentences
 # ([chapter 09](09_named_entities.ipynb)). These sentences show you how the training works, but they cannot tell you
@@ -336,7 +312,7 @@ pd.DataFrame(mean).T.rename_axis("alpha").round(1)
 # %% [markdown]
 # ## On real text
 #
-# ### 14.5 A search for the weights
+# ### 14.4 A search for the weights
 #
 # The controlled study ([chapter 17](17_when_does_dice_help.ipynb)) trains a small head on a frozen encoder for
 # twenty-seven tasks. One of its losses is the squared Tversky loss from the log prior. Each trial draws β between
@@ -365,16 +341,16 @@ pd.DataFrame(overall)
 # The paper's linear form was not part of this study. The next section says what we know of it.
 
 # %% [markdown]
-# ### 14.6 Linear against squared
+# ### 14.5 Linear against squared
 #
-# Does the argument of section 14.3 hold in practice? On 1,000 sentences of WNUT 2017 we trained two upper layers of
+# Does the argument of section 14.2 hold in practice? On 1,000 sentences of WNUT 2017 we trained two upper layers of
 # an encoder without a warm start. Linear Tversky loss with equal weights finds no entity, as linear dice does in
-# [section 16.14](16_why_it_does_not_optimise.ipynb). Squared Tversky loss reaches an F1 of 31 and more with both
+# [section 7.5](07_all_losses.ipynb). Squared Tversky loss reaches an F1 of 31 and more with both
 # values of α that we tried, and this is higher than cross entropy with each seed. So the library's default is the
 # squared form.
 
 # %% [markdown]
-# ### 14.7 Table 10 of the paper
+# ### 14.6 Table 10 of the paper
 #
 # The paper trains with nine values of α, on Chinese entities (OntoNotes 4.0) and on questions about a text
 # (Quoref). It prints these F1 values:
@@ -387,14 +363,6 @@ printed = {
     for title, name in (("OntoNotes 4.0", "ontonotes4_zh"), ("Quoref", "quoref"))
 }
 pd.DataFrame(printed).rename_axis("alpha").T
-
-# %% mystnb={"code_prompt_show": "Code of Figure 14.1", "figure": {"caption": "Figure 14.1. Table 10 as printed: F1 by \u03b1, one printed value for each point."}, "image": {"alt": "Two panels. OntoNotes 4.0: about 80 to 81 at alpha 0.1 and 0.2, a plateau of 84.2 to 84.7 from 0.3 to 0.6, then 82 to 80. Quoref: 63 at 0.1 and 0.2, a peak of 68.4 at 0.4, falling to 64 at 0.8 and rising to 64.8 at 0.9."}} tags=["hide-input"]
-fig, axes = plt.subplots(2, 1, figsize=(5.6, 5), sharex=True)
-for ax, (title, column) in zip(axes, printed.items(), strict=True):
-    ax.plot(list(column), list(column.values()), marker="o", **figures.style("tl"))
-    ax.set(title=title, ylabel="printed F1, %")
-axes[1].set(xlabel="α", xticks=list(column))
-plt.show()
 
 # %% [markdown]
 # Both corpora have their highest values in the middle. How much of that could be luck? On OntoNotes four neighbouring
@@ -495,34 +463,6 @@ for c in (1, 2):
 draws = np.random.default_rng(0).normal(size=(100_000, 4))
 expected = np.ptp(draws, axis=1).mean()
 print(f"the range of four is {expected:.2f} s on average: s = {0.45 / expected:.2f} points of F1")
-
-# %% [markdown]
-# **5.** For each seed, take the α with the best F1 on the *test* split and the α with the best F1 on the
-# *validation* split. How much higher is the test F1 of the first α?
-
-# %% mystnb={"code_prompt_show": "Solution 14.5"} tags=["solution", "hide-cell"]
-gain = []
-for s in all_seeds:
-    on_test = max(scores[a, s]["f1"] for a in prices)
-    valid = {a: evaluate(trained[a, s].logits["validation"], validation)["f1"] for a in prices}
-    gain.append(on_test - scores[max(valid, key=valid.get), s]["f1"])
-print("points of F1 won by looking at the test split, by seed:", np.round(gain, 1).tolist())
-# It can never be below zero. Where it is 0, both splits happened to choose the same alpha.
-
-# %% [markdown]
-# **6 (small research).** Which form pulls a rare positive up at the first step? Take one positive among twenty
-# negatives, all at log-odds −4, and compare the pull up on the positive with the push down on the negatives, linear
-# and squared. Then run the chapter with `{"squared": false}`.
-
-# %% mystnb={"code_prompt_show": "Solution 14.6"} tags=["solution", "hide-cell"]
-y = torch.tensor([1] + [0] * 20)
-for a in (0.5, 0.9):
-    pull = {}
-    for form in (True, False):
-        x = torch.full((21,), -4.0, requires_grad=True)
-        BinaryTverskyLoss(squared=form, fp_weight=a, fn_weight=1 - a)(x, y).backward()
-        pull[form] = float(-x.grad[0] / x.grad[1:].sum())
-    print(f"alpha {a}: pull up over push down, squared {pull[True]:.1f}, linear {pull[False]:.1f}")
 
 # %% tags=["remove-cell"]
 # The record of each training, a file each, if `output_dir` is set.

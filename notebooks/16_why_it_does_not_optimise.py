@@ -48,7 +48,7 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from dicebook import BinaryDiceLoss, DiceLoss, SelfAdjustingDiceLoss, diagnose, make_loss
+from dicebook import BinaryDiceLoss, DiceLoss, diagnose, make_loss
 from dicelab.figures import use_style
 from dicelab.records.runs import LOSS_WORDS, kept_records
 from dicelab.tables import signed
@@ -540,39 +540,15 @@ for logit in (8.0, 16.0, 16.6, 16.7, 20.0, 30.0):
 names = ["naive loss", "its gradient", "dicebook's loss", "its gradient "]
 pd.DataFrame(rows, names).T.rename_axis("logit of one positive")
 
+
 # %% [markdown]
 # At a logit of 16.7 p rounds to 1. From there on the gradient is NaN, and the value jumps from 0.05 to 0.5.
 # One such token is enough to make every weight of the model NaN. It comes only after many good steps, when
 # the model is sure of something. In half precision it happens earlier, at logits that are common in a trained
-# model:
-
-# %%
-for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    grid = torch.arange(0, 20, 0.05).to(dtype)
-    first = grid[grid.sigmoid() == 1][0].item()
-    print(f"{dtype}: p is 1 from a logit of {first:.2f}")
-
-# %% [markdown]
+# model.
+#
 # **Recognise it.** Look at the gradient of one positive example at a logit of 20. **Fix.** Never form $1 - p$
-# from p. We can have both factors from the logit x itself:
-#
-# $$ 1 - p = σ(-x), \qquad q = \exp\big(\log σ(x) + α \log σ(-x)\big) $$
-#
-# In words: the probability of "no" is the sigmoid of minus x, and a product of powers is the exponential of a
-# sum of logarithms. `logsigmoid` computes each logarithm from the logit, so no probability is rounded to zero
-# or one first. The result is accurate and smooth:
-
-# %%
-z = torch.tensor([-20.0, 0.0, 20.0, 100.0], requires_grad=True)
-q = torch.exp(F.logsigmoid(z) + 0.01 * F.logsigmoid(-z))
-q.sum().backward()
-print("q       ", [f"{v:.4f}" for v in q.tolist()])
-print("gradient", [f"{v:.1e}" for v in z.grad.tolist()])
-
-
-# %% [markdown]
-# You may see another remedy, a clamp of p to $1 - 10^{-6}$. It stops the NaN, too. However, beyond the clamp
-# the gradient is zero, so a negative with such a high p is never corrected.
+# from p. Compute both factors from the logit, as [section 18.1](18_speed_and_scale.ipynb) shows.
 #
 # ## 16.10 Sums in half precision
 #
@@ -684,36 +660,18 @@ for name in ("binary_ce", "binary_dl", "binary_dsc"):
     rows[name.removeprefix("binary_")] = [f"{g.item():.1e}" for g in slopes]
 pd.DataFrame(rows, z.tolist()).rename_axis("logit of a positive")
 
-
 # %% [markdown]
 # Where the model is sure and wrong, cross entropy has its largest gradient, and dice has hardly any. **Fix.**
 # Begin with some steps of cross entropy, or set the output bias to the log prior. This helps if the model is
 # sure and wrong. It did not help against the cause in section 16.14.
 #
 # Cross entropy can be made flat, too. In float16 some people write $\log(p + 10^{-4})$, in order to avoid the
-# logarithm of zero. The released `focal_loss.py` (commit d7704c1) has this line, and so one of the paper's
-# baselines may be weaker than it should be:
-
-# %%
-def clamped(z):
-    return -torch.log(z.sigmoid() + 1e-4).sum()
-
-
-def whole(z):
-    return F.softplus(-z).sum()
-
-
-for loss in (clamped, whole):
-    slope = gradient(loss, torch.tensor([-12.0])).item()
-    print(f"a positive at logit −12, {loss.__name__}: gradient {slope:.3f}")
-
-# %% [markdown]
-# The clamped loss has lost nearly all of its gradient, exactly where the model needs it most. If your cross entropy
-# takes the logarithm of a probability, compute it from the logits instead.
+# logarithm of zero. At a logit of −12 a positive then has a gradient of 0.06 instead of 1, exactly where the model
+# needs it most. The released `focal_loss.py` (commit d7704c1) has this line, and so one of the paper's baselines may
+# be weaker than it should be. If your cross entropy takes the logarithm of a probability, compute it from the logits.
 #
-# **Jumpy curves.** A batch with few positives says little about the whole set. For example, take data with 1%
-# positives. Of the batches of 16 examples, 85% have no positive at all, and of the batches of 256, still 8%. A loss
-# that jumps from batch to batch is then no sign of a fault. If you want to see the trend, look at the mean over many
+# **Jumpy curves.** If positives are rare, many small batches hold none ([section 4.5](04_dice_loss.ipynb)), and a
+# loss that jumps from batch to batch is no sign of a fault. If you want to see the trend, look at the mean over many
 # batches, or take larger ones.
 
 # %% [markdown]
@@ -757,7 +715,6 @@ for name, (loss, logits, labels, check) in suspects.items():
     rows[name] = [check, report[check].verdict, ", ".join(others)]
 pd.DataFrame(rows, ["check", "verdict", "other problems"]).transpose()
 
-
 # %% [markdown]
 # Each fault is found by its own check. Three come as notes, because they are right in some situations: to
 # follow accuracy is right for cross entropy, and to sum in half precision is right under autocast. The last
@@ -774,54 +731,15 @@ pd.DataFrame(rows, ["check", "verdict", "other problems"]).transpose()
 # linear losses are taken of one example at a time ([Eq. 6](eq-6)). The released scripts set the option for
 # squares. But "linear" and "over the set" are two common options, and they are easily combined.
 #
-# (eq-16-3)=
-# We want to know whether the loss pulls a rare class up at the beginning of training. Take a batch of n words
-# and one class, to which A of the words belong. Let the model give this class the same small probability p at
-# every word, as it does at the start. The class's linear dice loss and its slope at p = 0 are
+# [Eq. 7.2](eq-7-2) says what goes wrong. At the start a model gives a class the same small probability at every
+# word. The smoothing then pushes the class down, and its gold words pull it up. With γ = 1 a class needs 17 gold
+# words among 600 to be pulled up at all. Is that much? In WNUT 2017 a batch of 600 words has about six of its
+# commonest tag other than O. So *all* of its entity tags are pushed down. On real text such a model finds nothing
+# ([section 7.5](07_all_losses.ipynb)).
 #
-# $$
-# \mathcal{L} = 1 - \frac{2Ap + γ}{np + A + γ}, \qquad
-# \frac{\mathrm{d}\mathcal{L}}{\mathrm{d}p}\Big|_{0} = \frac{nγ - 2A(A + γ)}{(A + γ)^2} \tag{16.3}
-# $$
-#
-# Training lowers the loss, so a class is pulled up only if its slope is negative. The sign depends on the
-# numerator, where $nγ$ pushes down and $2A(A + γ)$ pulls up. As long as $nγ > 2A(A + γ)$ the slope is
-# **positive**: the class is pushed down. It also stays there, because its gradient fades with p. In other
-# words, in a long batch the smoothing is stronger than a few gold words.
-#
-# With squared denominators $np$ becomes $np^2$, which is flat at zero. The push disappears, and the slope is
-# $-2A/(A + γ)$, which is never positive. The table compares the formula with autograd, for $n = 600$:
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-def slope_at_zero(A, n=600, **options):
-    """Slope of the class's loss in a common small p, through the logits that a user gives."""
-    z = torch.full((n,), -16.0, dtype=torch.float64)
-    p = z[0].sigmoid()
-    gold = (torch.arange(n) < A).double()
-    return (gradient(BinaryDiceLoss(**options), z, gold).sum() / (p * (1 - p))).item()
-
-
-rows = {}
-for A in (1, 3, 10, 16, 17, 30):
-    formula = (600 - 2 * A * (A + 1)) / (A + 1) ** 2  # Eq. 16.3 with γ = 1
-    measured = slope_at_zero(A, squared=False), slope_at_zero(A, squared=True)
-    rows[A] = [
-        round(value, 2)
-        for value in (formula, *measured, slope_at_zero(A, squared=False, smooth=1e-4))
-    ]
-columns = ["Eq. 16.3", "linear, γ = 1", "squared, γ = 1", "linear, γ = 10⁻⁴"]
-slopes = pd.DataFrame(rows, columns).T.rename_axis("A")
-slopes
-
-# %% [markdown]
-# Formula and autograd agree. With γ = 1 a class needs 17 gold words among 600 to be pulled up at all. Is that
-# much? In WNUT 2017 a batch of 600 words has about six of its commonest tag other than O. So *all* of its
-# entity tags are pushed down. Squares or a small γ make the slope negative, as the last two columns show.
-#
-# Does the argument hold beyond the first step? If you give `diagnose` the counts of your labels, it trains a
-# toy tagger on them. We try seven losses. "Absent skipped" means that a class of which the batch has no word
-# is left out of the mean, and "without O" that the class O is left out. The last column is the F1 of the toy,
-# in percent:
+# Can you find this before a long run? If you give `diagnose` the counts of your labels, it trains a toy tagger on
+# them. We try seven losses. "Absent skipped" means that a class of which the batch has no word is left out of the
+# mean, and "without O" that the class O is left out. The last column is the F1 of the toy, in percent:
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 label_counts = [59570, 660, 548, 335, 264, 245, 221, 206, 203, 150, 142, 140, 46]  # O first
@@ -844,60 +762,16 @@ pd.DataFrame(rows, ["verdict", "F1 of the toy"]).transpose()
 # %% [markdown]
 # The two losses with the verdict "problem" find nothing. In the toy, squares, a small γ, or a mean without O
 # repair it. The toy is trained for a few steps only, so its F1 says whether a loss trains, and not how well
-# it will do in the end.
-#
-# What happens on real text? We trained MiniLM on a thousand sentences of WNUT 2017, three passes for each
-# loss (`kept_records("first_try")`). The table has the mean of three seeds, and the range in brackets:
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-linear_form = {"squared": False, "smooth": 1.0, "absent": "keep", "outside": True}
-asked = {
-    "dice, linear": linear_form,
-    "linear, absent skipped, without O": {**linear_form, "absent": "skip", "outside": False},
-    "linear, γ = 10⁻⁴": {**linear_form, "smooth": 1e-4},
-    "dice, squared": {**linear_form, "squared": True},
-    "squared, absent skipped": {**linear_form, "squared": True, "absent": "skip"},
-}
-tried = {}
-for one_run in kept_records("first_try"):
-    given = one_run["parameters"]
-    usual = (given["corpus"], given["learning_rate"], given["batch_size"], given["precision"])
-    moved = given["options"]["warm_start"] or given["options"]["outside_bias"]
-    if usual != ("wnut17", 2e-4, 32, "bf16") or moved:
-        continue
-    options = {key: value for key, value in given["options"].items() if key in linear_form}
-    named = [name for name, wanted in asked.items() if given["loss"] == "dl" and wanted == options]
-    for name in named + ["cross entropy"] * (given["loss"] == "ce"):
-        tried.setdefault(name, []).append(one_run["metrics"]["test"])
-
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
-scores = {name: pd.DataFrame(tried[name])[["f1", "accuracy"]] for name in toy if name in tried}
-real = pd.DataFrame({name: seeds.mean() for name, seeds in scores.items()}).T
-shown = {
-    name: {
-        title: f"{s[metric].mean():.1f} ({s[metric].min():.1f} to {s[metric].max():.1f})"
-        for metric, title in (("f1", "test F1, %"), ("accuracy", "tags right, %"))
-    }
-    for name, s in scores.items()
-}
-pd.DataFrame(shown).T
-
-# %% [markdown]
-# The toy and the real text agree. Linear dice over a set finds nothing, and still has 93% of the tags right,
-# all of them O. Squares or a small γ fix it. In these short runs cross entropy is lower than the dice losses
-# that train. This does not show that dice is better, because the runs are short and no threshold is tuned.
-# [Chapter 17](17_when_does_dice_help.ipynb) compares the losses with tuned thresholds.
-#
-# The row without O shows a trap. There the loss leaves O out of its mean, and two of three seeds train. The
-# third has a higher F1 than cross entropy with the same seed, and yet only **2% of its tags are right**. How
-# can that be? No class of this loss is rewarded for the words outside of entities, so the model gives them some
-# I- tag. Strict scoring of IOB2 ignores an I- tag that continues nothing, and F1 does not see the damage.
-# Therefore print accuracy beside F1.
+# it will do in the end. The real taggers of section 7.5 agree about squares and a small γ. A mean without O is a
+# trap there: print accuracy beside F1.
 #
 # What else could repair the linear form? We tried one change at a time, with three seeds on WNUT 2017 and on the part
-# of CrossNER about artificial intelligence. The table counts the seeds with an F1 above 15 on validation:
+# of CrossNER about artificial intelligence (`kept_records("first_try")`). The table counts the seeds with an F1 above
+# 15 on validation:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
+usual = {"smooth": 1.0, "absent": "keep", "outside": True, "outside_bias": 0}
+usual |= {"warm_start": False, "learning_rate": 2e-4}
 words = {
     "smooth": "γ",
     "absent": "absent classes",
@@ -907,8 +781,6 @@ words = {
     "learning_rate": "learning rate",
     "batch_size": "sentences in a batch",
 }
-usual = {**linear_form, "outside_bias": 0, "warm_start": False, "learning_rate": 2e-4}
-del usual["squared"]
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 repaired = {}
@@ -1001,23 +873,12 @@ def gradient_survives_repetition(loss):
 
 {loss.__name__: gradient_survives_repetition(loss) for loss in (mixed_dice, set_dice)}
 
-# %% [markdown]
-# **Exercise 16.4 (Adam).** At which N do the gradients of section 16.3 become smaller than Adam's ε of 10⁻⁸? Estimate it
-# from the median size of a logit's gradient.
-
-# %% mystnb={"code_prompt_show": "Solution 16.4"} tags=["solution", "hide-cell"]
-for N in (2048, 65_536):
-    xN, yN = tagger_batch(N)
-    size = gradient(mixed_dice, xN, yN).abs().median()
-    print(f"N {N:6,}: median |gradient| of a logit {size:.1e}")
-print("It falls with N squared; each weight sums N of them, so Adam sees a gradient of order 1/N.")
-
 
 # %% [markdown]
-# **Exercise 16.5 (a loss of your own).** Write a Tversky loss at set level from [Eq. 9](eq-9), and let `diagnose` look at
+# **Exercise 16.4 (a loss of your own).** Write a Tversky loss at set level from [Eq. 9](eq-9), and let `diagnose` look at
 # it.
 
-# %% mystnb={"code_prompt_show": "Solution 16.5"} tags=["solution", "hide-cell"]
+# %% mystnb={"code_prompt_show": "Solution 16.4"} tags=["solution", "hide-cell"]
 def my_tversky(logits, y, alpha=0.3, beta=0.7):
     p = logits.float().softmax(-1)
     t = F.one_hot(y, logits.shape[-1])
@@ -1027,15 +888,3 @@ def my_tversky(logits, y, alpha=0.3, beta=0.7):
 
 report = diagnose(my_tversky, x[:512], y[:512])
 print(report["call"], report["sign"], report["shape"], sep="\n")
-
-# %% [markdown]
-# **Exercise 16.6 (small research).** How low must α be, so that `diagnose` no longer calls the sign of the self-adjusting
-# loss a problem? Why does the limit lie there?
-
-# %% mystnb={"code_prompt_show": "Solution 16.6"} tags=["solution", "hide-cell"]
-for alpha in (0.01, 0.1, 0.15, 0.2, 0.4):
-    finding = diagnose(SelfAdjustingDiceLoss(alpha=alpha, squared=False), x[:512], y[:512])["sign"]
-    print(f"α {alpha}: turning point {1 / (1 + alpha):.2f}, {finding.verdict}")
-print("The check tries p in steps of 0.03. It is a problem if a p of 0.85 or lower is pushed back.")
-print("With α = 0.2 the turning point is 0.83, but the next p that is tried is 0.86: only a note.")
-print("So the problem begins a little above α = 0.2: at 0.85 an answer is not yet sure.")

@@ -57,7 +57,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from dicelab import figures
 from dicelab.records import analysis, kept, searched, speed
@@ -682,26 +681,6 @@ print(f"between finals of one search {np.mean(within):.1f}")
 assert low < 0 < high < np.mean(within) / 5
 # Verdict: nearly all of it lies between finals of one search. What the searches add may be nothing: the
 # interval includes zero. The estimate may fall below zero, because the scatter of the finals is subtracted.
-
-# %% [markdown]
-# **Exercise 17.5 (recall).** What is the smallest p-value of a sign-flip test with 3, 5 and 8 runs?
-
-# %% mystnb={"code_prompt_show": "Solution 17.5"} tags=["solution", "hide-cell", "nbval-check-output"]
-{n: 2 / 2**n for n in (3, 5, 8)}
-
-# %% [markdown]
-# **Exercise 17.6 (apply).** Twelve tasks come from four sources, three from each, as below: each number is a gain of
-# a loss on one task, in points. Compute the 95% interval of the mean twice, over twelve independent tasks and over
-# the four sources. Which one may you print?
-
-# %% mystnb={"code_prompt_show": "Solution 17.6"} tags=["solution", "hide-cell"]
-gains = np.array([[2.5, 2.2, 2.8], [0.3, 0.6, 0.0], [1.2, 1.0, 1.4], [-0.9, -0.5, -0.7]])
-for name, values in (("tasks", gains.ravel()), ("sources", gains.mean(1))):
-    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
-    print(f"over {len(values)} {name}: {values.mean():.1f} [{values.mean() - half:.1f}, ", end="")
-    print(f"{values.mean() + half:.1f}]")
-# Tasks of one source agree, so twelve of them know little more than four. Only the second interval
-# would hold for a thirteenth task from a fifth source: print that one.
 
 # %% [markdown]
 # ## Further reading

@@ -41,7 +41,6 @@ except ModuleNotFoundError:
     get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
-import inspect
 import json
 import subprocess
 import sys
@@ -54,11 +53,9 @@ import numpy as np
 import pandas as pd
 import torch
 import torch.nn.functional as F
-from IPython.display import Markdown
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
 from dicebook import DiceLoss, SelfAdjustingDiceLoss, backward_in_two_passes, make_loss
-from dicebook.losses import equations
 from dicelab import corpora, figures
 from dicelab.records.runs import kept_folder
 from dicelab.tasks import tagging
@@ -123,6 +120,7 @@ columns = {"p": x.sigmoid(), "loss": loss, "gradient": x.grad}
 columns = {name: v.detach().double() for name, v in columns.items()}
 pd.DataFrame(columns, index=x.tolist()).round(6)
 
+
 # %% [markdown]
 # At logit 17, p rounds to 1. The gradient is NaN from there on, and the loss has jumped from about 0.05 to 0.5.
 # One such token in a batch makes every weight of the model NaN, because its gradient is added to all the
@@ -140,12 +138,7 @@ pd.DataFrame(columns, index=x.tolist()).round(6)
 # $$
 #
 # Read aloud: q is p times a power of $1 - p$, both as logarithms. The second line is its slope, and nothing
-# in it is divided by a number that could be zero. The library has its own function for this. In place of
-# logits it takes margins m, which we explain below:
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-Markdown(f"```python\n{inspect.getsource(equations.self_adjusted)}```")
-
+# in it is divided by a number that could be zero.
 
 # %%
 def q_stable(x, alpha=0.01):  # Eq. 18.1
@@ -178,30 +171,8 @@ pd.DataFrame(columns, index=x.tolist()).astype(float).round(6)
 #
 # In words: the margin is the logit of the class minus a soft maximum of the other logits, the logarithm of
 # the sum of their exponentials. Its sigmoid is the softmax probability of the class. Therefore everything
-# that we did with a logit works with a margin. The library computes all margins at once, with the classes in
-# the first dimension, `[C, N]`:
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-Markdown(f"```python\n{inspect.getsource(equations.margins)}```")
-
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-def margins_one_by_one(x):  # Eq. 18.2, one class after the other
-    rows = [torch.cat([x[:c], x[c + 1 :]]).logsumexp(0) for c in range(len(x))]
-    return x - torch.stack(rows)
-
-
-generator = torch.Generator().manual_seed(0)
-many = (4 * torch.randn(5, 300, generator=generator).double()).requires_grad_()
-ours, theirs = margins_one_by_one(many), equations.margins(many)
-torch.testing.assert_close(ours, theirs)
-torch.testing.assert_close(ours.sigmoid(), many.softmax(0))
-factors = torch.randn(5, 300, generator=generator)
-torch.testing.assert_close(
-    *(torch.autograd.grad((factors * m).sum(), many)[0] for m in (ours, theirs))
-)
-
-# %% [markdown]
+# that we did with a logit works with a margin.
+#
 # ### Padding, masks and ignored labels
 #
 # Sentences in a batch differ in length, and only the first piece of a word has a label. The other positions are
@@ -209,6 +180,7 @@ torch.testing.assert_close(
 # if those rows were not there. We test it on two short sentences, and to be strict we put NaN into the padding:
 
 # %%
+generator = torch.Generator().manual_seed(0)
 batch = torch.randn(2, 5, 3, generator=generator)
 batch[1, 3:] = float("nan")
 gold = torch.tensor([[0, 1, 0, 0, 2], [0, 0, 1, -100, -100]])
@@ -270,9 +242,8 @@ for name, (loss, target) in of.items():
 # In bf16 the formula gives hundreds of NaN gradients. The error of dicebook is some tenths of a percent, and it
 # comes from rounding the gradient itself to bf16, which no loss can avoid.
 #
-# Float16 has another weakness: its numbers end at 65,504. Take 200,000 tokens with a p of one half everywhere.
-# The sum over them is infinite, the loss is exactly 1, and every gradient is 0. Training makes no progress and
-# raises no error. dicebook sums in float32.
+# Float16 has another weakness: the sum over many tokens overflows ([section
+# 16.10](16_why_it_does_not_optimise.ipynb)). dicebook sums in float32.
 #
 # ### The module
 #
@@ -364,12 +335,6 @@ times.dropna(axis=1, how="all").map(lambda value: "" if pd.isna(value) else f"{v
 # long as these.
 #
 # However, a loss is only one part of a training step. What is its share of the whole?
-
-# %% tags=["nbval-check-output"]
-whole = step["step of BERT-base"]
-print(f"a step of BERT-base, 8 sentences of 128 sub-words: {whole:.0f} ms")
-print("share of it, in percent:")
-share.round(3)
 
 # %% [markdown]
 # On a CPU every recorded loss takes less than a five-thousandth of the step. In other words, the encoder does nearly

@@ -174,7 +174,8 @@ counted.round().astype(int)
 #
 # Read aloud: a linear layer on two vectors side by side is the sum of two linear layers, one for each vector. Therefore
 # we can project each *word* twice, once as a first word and once as a last word, and add the results for each span. The
-# width has a vector of its own, which is added as well. That is the whole head:
+# width has a vector of its own, which is added as well. The head is cheap: its memory does not grow with the square of
+# the sentence length, because no span is longer than $K$ words. That is the whole head:
 
 # %%
 import torch
@@ -206,50 +207,9 @@ theirs.load_state_dict(mine.state_dict())
 torch.testing.assert_close(mine(words), theirs(words))  # the library's
 
 
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-def held(head, words):
-    """MiB that a head keeps for the backward pass, each storage once."""
-    kept = {}
-
-    def pack(tensor):
-        storage = tensor.untyped_storage()
-        kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        head(words).sum().backward()
-    return sum(kept.values()) / 2**20
-
-
-# %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]
-class SideBySide(nn.Module):
-    def __init__(self, width, max_width, types, hidden=128):
-        super().__init__()
-        self.max_width = max_width
-        self.both, self.out = nn.Linear(2 * width, hidden), nn.Linear(hidden, types)
-
-    def forward(self, words):
-        last = words.shape[1] - 1
-        ends = torch.arange(last + 1)[:, None] + torch.arange(self.max_width)
-        first = words[:, :, None].expand(-1, -1, self.max_width, -1)
-        pair = torch.cat([first, words[:, ends.clamp(max=last)]], dim=-1)
-        return self.out(F.gelu(self.both(pair)))
-
-
-batch_of_words = torch.randn(16, 40, 768, requires_grad=True)
-memory = {kind.__name__: held(kind(768, 12, 18), batch_of_words) for kind in (SideBySide, SpanHead)}
-for name, mib in memory.items():
-    print(f"{name:10} {mib:5.1f} MiB")
-
-
 # %% [markdown]
-# How much memory does this save? We take a batch of 16 sentences of 40 words, spans of up to 12 words, and vectors as
-# wide as those of BERT-base. For the backward pass, the head that adds keeps 10 MiB. The head with the vectors side
-# by side keeps 53 MiB. These are the heads alone, without the encoder. Both grow with $K$. But neither grows with the
-# square of the sentence length, because no span is longer than $K$ words. So the head is cheap, and we can turn to
-# the question of the chapter: which loss should train it?
-
-# %% [markdown]
+# Now we can turn to the question of the chapter: which loss should train this head?
+#
 # ## 20.4 What an element-wise dice loss does
 #
 # GLiNER {cite}`zaratiana2024gliner` is a widely used open span model. Since May 2026<!-- a date --> it has had a dice loss
@@ -838,8 +798,6 @@ for who, points in scatter.items():
 #
 # - On our four corpora, a model that scores spans has eight to thirty times as many negatives for each positive as
 #   one that tags words. Each type of entity multiplies them again ([Figure 20.1](fig-20-1)).
-# - A span head is small. If it adds projected words, it needs a fifth of the memory that it needs with vectors side
-#   by side.
 # - Element-wise dice with γ = 1 and a tiny ε stops positives at one half and hardly counts the negatives. Our heads
 #   that were trained with it find next to nothing.
 # - *Real text*, four corpora, frozen MiniLM, a search for each: with a tuned threshold we saw no remedy beat cross
@@ -904,16 +862,6 @@ cut = down / (down - up)
 print(f"η = {cut:.2f}")
 assert abs(cut - 0.48) < 0.01
 # Verdict: at 0.48. An element-wise loss with a smoothing of one decides nearly as cross entropy does.
-
-# %% [markdown]
-# **Exercise 20.5 (small research).** Two models, three runs each, differ by one point of F1 in the
-# mean. With the scatter of the taggers in section 20.10, how wide is the 95%<!-- level --> interval of that difference?
-
-# %% mystnb={"code_prompt_show": "Solution 20.5"} tags=["solution", "hide-cell"]
-half_width = 4.303 * scatter["taggers"] / 3**0.5  # Student's t with two degrees of freedom
-print(f"1.0 ± {half_width:.1f}")
-assert half_width > 1
-# Verdict: the interval includes 0, and it includes gains of three points.
 
 # %% [markdown]
 # The run of this page:

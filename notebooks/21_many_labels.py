@@ -951,26 +951,6 @@ for metric in ("macro", "micro"):
 # macro F1 and gained micro F1; look at both numbers on your validation data, by halves.
 
 # %% [markdown]
-# **Exercise 21.5 (small research).** Pad on the left and repeat the comparison of section 21.9. What changes?
-
-# %% mystnb={"code_prompt_show": "Solution 21.5"} tags=["solution", "hide-cell"]
-reader.padding_side = "left"
-left = (
-    (
-        answers(labels.collator(reader)(rows))
-        - torch.cat([answers(labels.collator(reader)([row])) for row in rows])
-    )
-    .abs()
-    .max()
-    .item()
-)
-reader.padding_side = "right"
-print(f"{left:.0e}")
-assert left < 1e-3 or not embedded
-# Verdict: none. The last token that is no padding is found on either side, and rotary positions are relative.
-# With GPT-2, whose positions are not, this comparison would differ.
-
-# %% [markdown]
 # The run of this page:
 
 # %% mystnb={"code_prompt_show": "Code"} tags=["hide-input"]

@@ -92,7 +92,7 @@ from dicelab.fit import Fit, Model, Options
 from dicelab.fit.report import about, by_class
 from dicelab.fit.result import NAMES
 from dicelab.records import runs
-from dicelab.tables import minus, signed
+from dicelab.tables import minus
 
 figures.use_style()
 pd.set_option("display.max_colwidth", 100)
@@ -239,19 +239,6 @@ plt.xlabel("bias")
 plt.ylabel(f"validation {problem.goal.name}, %")
 plt.legend(title="loss", framealpha=1)
 plt.show()
-
-# %%
-chosen = pd.DataFrame(
-    {
-        NAMES.get(name, name): {
-            "untuned": done.argmax,
-            "tuned": done.value,
-            "bias": done.bias[place],
-        }
-        for name, done in best.items()
-    }
-).T
-signed(chosen)
 
 # %% [markdown]
 # Look at two heights of each curve: at its dot, and at the grey line. The height of the dot is the best that

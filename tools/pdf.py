@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, sync_playwright
 FLAGS = ["--no-sandbox", "--disable-gpu"]
 STYLE = """
 @page { size: A4; margin: 20mm 18mm }
-.bd-header-article, .bd-sidebar-secondary, .headerlink, .film { display: none !important }
+.bd-header-article, .bd-sidebar-secondary, .headerlink { display: none !important }
 """
 OPEN = "() => document.querySelectorAll('.tag_solution details').forEach(d => { d.open = true })"
 

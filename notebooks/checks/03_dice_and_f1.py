@@ -8,13 +8,10 @@ TP, FP, FN = sp.symbols("TP FP FN", positive=True)
 precision, recall = TP / (TP + FP), TP / (TP + FN)
 harmonic = 2 * precision * recall / (precision + recall)
 assert sp.simplify(2 * TP / ((TP + FP) + (TP + FN)) - harmonic) == 0
-accuracy, score = ([row[key] for row in rows.values()] for key in ("accuracy", "F1"))
+accuracy = [row["accuracy"] for row in rows.values()]
 claim("Accuracy climbs from 0.75 to almost 1", {"0.75": accuracy[0]}, accuracy[-1] > 0.9999)
-claim("F1 stays exactly where it was", len(set(score)) == 1)
 
 # %% 3.3
-claim("moves by 0.1 and more with the shuffle",
-      all(v.max() - v.min() > 0.1 for v in mean_of_f1.values()))  # fmt: skip
 claim("The set has an F1 of 0.497, and the mean lies near 0.27 or near 0.55",
       {"0.27": mean_of_f1[0.0].mean(), "0.55": mean_of_f1[1.0].mean(), "0.497": whole})  # fmt: skip
 s = f1_and_accuracy(**both)
@@ -23,46 +20,20 @@ claim("The F1 of both is 0.182; the mean of their F1s is 0.5",
       {"0.182": s["F1"], "0.5": np.mean([part["F1"] for part in parts])},
       np.isclose(s["accuracy"], np.mean([part["accuracy"] for part in parts])))  # fmt: skip
 
-# %% 3.4
-probs = torch.linspace(0.05, 0.95, 7, requires_grad=True)
-for label in (torch.zeros(7), torch.ones(7)):
-    ours = dsc_of_example(probs, label)
-    theirs = equations.dice_coefficient(probs * label, probs, label, gamma=0.0)
-    torch.testing.assert_close(ours, theirs)
-    slopes = [torch.autograd.grad(v.sum(), probs, retain_graph=True)[0] for v in (ours, theirs)]
-    torch.testing.assert_close(*slopes)
-
 # %% 3.5
-logits = torch.linspace(-4, 4, 10, requires_grad=True)
-labels = torch.tensor([0, 1] * 5)
+logits, labels = torch.linspace(-4, 4, 10), torch.tensor([0, 1] * 5)
 for gamma in (0.01, 1.0, 10.0):
     ours = dice_loss_of_example(logits.sigmoid(), labels, gamma).mean()
-    p = logits.sigmoid()
-    line = (1 - equations.dice_coefficient(p * labels, p, labels, gamma)).mean()
-    theirs = make_loss("binary_eq6", smooth=gamma)(logits, labels)
-    slope = torch.autograd.grad(ours, logits, retain_graph=True)
-    for other in (line, theirs):
-        torch.testing.assert_close(other, ours)
-        torch.testing.assert_close(torch.autograd.grad(other, logits, retain_graph=True), slope)
+    torch.testing.assert_close(make_loss("binary_eq6", smooth=gamma)(logits, labels), ours)
 printed = {
     1: (1 - (2 * P + G) / (P + 1 + G), L1, -(2 + G) / (1 + P + G) ** 2),
     0: (1 - G / (P + G), L0, G / (P + G) ** 2),
 }
 for loss, short, slope in printed.values():
     assert sp.simplify(loss - short) == sp.simplify(sp.diff(short, P) - slope) == 0
-costs = [row["costliest mistake"] for row in rows.values()]
-claim("even the costliest mistake costs little", costs[-1] < 0.1, costs == sorted(costs)[::-1])
-at_half = sp.diff(L0, P).subs(P, sp.Rational(1, 2))
-claim(
-    "At $p = 0.5$ it is largest for γ = 0.5",
-    sp.solve(sp.diff(at_half, G), G) == [sp.Rational(1, 2)],
-)
 
 # %% 3.6
 hard = [float(gradient_size(loss, torch.tensor([0.01]), 1.0)) for loss in losses.values()]
-easy = [float(gradient_size(loss, torch.tensor([0.01]), 0.0)) for loss in losses.values()]
-claim("the two losses agree, up to a few percent", abs(easy[1] / easy[0] - 1) < 0.05)
 claim("the gradient of cross entropy is 0.99, and that of dice is 135 times smaller",
       {"0.99": hard[0], "135": hard[0] / hard[1]})  # fmt: skip
-assert balanced_at[0].endswith("p = 0.05")
 claim("from *every* starting point the negatives win", negatives_win)

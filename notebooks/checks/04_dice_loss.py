@@ -3,22 +3,10 @@
 from dicelab.claims import claim
 
 # %% 4.1
-logits = torch.linspace(-4, 4, 10, requires_grad=True)
-labels = torch.tensor([0.0, 1.0] * 5)
-for equation, gamma in product(("eq7", "eq8"), (0.01, 1.0, 10.0)):
-    p = logits.sigmoid()
-    numbers = [p * labels, p**2, labels**2]
-    if equation == "eq7":
-        ours = dice_loss_per_example(p, labels, gamma)
-        line = (1 - equations.dice_coefficient(*numbers, gamma)).mean()
-    else:
-        ours = dice_loss_of_set(p, labels, gamma)
-        line = 1 - equations.dice_coefficient(*(v.sum() for v in numbers), gamma)
-    theirs = make_loss(f"binary_{equation}", smooth=gamma)(logits, labels)
-    slope = torch.autograd.grad(ours, logits, retain_graph=True)
-    for other in (line, theirs):
-        torch.testing.assert_close(other, ours)
-        torch.testing.assert_close(torch.autograd.grad(other, logits, retain_graph=True), slope)
+logits, labels = torch.linspace(-4, 4, 10), torch.tensor([0.0, 1.0] * 5)
+for equation, ours in (("eq7", dice_loss_per_example), ("eq8", dice_loss_of_set)):
+    theirs = make_loss(f"binary_{equation}", smooth=0.5)(logits, labels)
+    torch.testing.assert_close(theirs, ours(logits.sigmoid(), labels, 0.5))
 
 # %% 4.2
 guess, label, smooth = sp.symbols("p y gamma", nonnegative=True)
@@ -44,8 +32,6 @@ claim(
     {"0.667": careful["Eq. 8, γ = 0"], "0.286": eager["Eq. 8, γ = 0"]},
     all(np.isclose(r["Eq. 8, γ = 0"], r["1 − F1 (scikit-learn)"]) for r in rows.values()),
 )
-moved = max(abs(r["Eq. 8, γ = 1"] - r["Eq. 8, γ = 0"]) for r in rows.values())
-claim("with γ = 1 they hardly change", moved < 0.012)
 
 # %% Per example
 p, share, gamma = sp.symbols("p eta gamma", positive=True)
@@ -70,8 +56,6 @@ claim(
     "The free probabilities end where the formula says",
     gap_linear < 0.01,
     gap_squared < 0.01,
-    abs(dice_linear - D_linear) < 0.001,
-    abs(dice_squared - D_squared) < 0.001,
 )
 asked = {"Eq. 7": p_eq7, "dice linear": p_linear, "Eq. 8": p_squared}
 cut_of = {name: eta[p > 0.5].min().item() for name, p in asked.items()}
@@ -100,10 +84,6 @@ claim(
     "scores 0 from every start, on every data set",
     all((scores(runs, eq6, b, "f1") == 0).all() for b in STARTS),
 )
-claim(
-    "stays behind cross entropy",
-    all(scores(runs, eq7, b, "f1").mean() < ce["f1"].mean() - 0.02 for b in STARTS),
-)
 claim("from 2 three of its eight runs end at 0", (scores(runs, eq7, 2.0, "f1") == 0).sum() == 3)
 for name, b in product((linear, eq8), STARTS):
     claim("reach about 0.52 from everywhere", {"0.52": scores(runs, name, b, "f1").mean()})
@@ -111,10 +91,6 @@ claim(
     "the interval of Eq. 8 minus cross entropy includes 0",
     gains["f1"].low > 0,
     gains["tuned"].low < 0 < gains["tuned"].high,
-)
-claim(
-    "it learned no direction: its F1 is that of calling everything positive",
-    abs(scores(runs, eq6, 2.0, "tuned") - 2 * 0.05 / 1.05).max() < 0.015,
 )
 started = list(product((eq6, eq7, linear, eq8), (-3.0, 0.0)))
 claim(
@@ -142,35 +118,13 @@ for power, (negative, positive, printed) in per_example.items():
 # %% Where no straight line is right
 claim("Here dice beats the tuned threshold", i.low > 0.01)
 claim("cross entropy calls 65% of the far negatives positive", {"65%": above["cross entropy"]})
-claim("calls all of them positive", above[eq8] == 1)
-turned = {n: np.mean(a["second toy"]) - np.mean(a["first toy"]) for n, a in angles.items()}
-claim(
-    "Cross entropy turned its weights by 34 degrees because of the far negatives, Eq. 8 by five",
-    {"34": turned["cross entropy"]},
-    round(turned[eq8]) == 5,
-)
 
 # %% The dice of a batch is not the dice of the set
 claim("85% of the batches of 16 have none", {"85%": shares["1.0% positives"][0]})
-empty, no_gold = torch.tensor([0.2, 0.4, 0.05, 0.1], requires_grad=True), torch.zeros(4)
-for square, wanted_slope in {
-    False: 2.0 / (empty.sum() + 2) ** 2 * torch.ones(4),
-    True: 4.0 * empty / ((empty**2).sum() + 2) ** 2,
-}.items():
-    dice_now = 2.0 / ((empty**2 if square else empty).sum() + 2)
-    library = make_loss("binary_dl", squared=square, smooth=2.0)(empty.logit(), no_gold)
-    torch.testing.assert_close(library, 1 - dice_now)
-    (slope,) = torch.autograd.grad(1 - dice_now, empty)
-    torch.testing.assert_close(slope, wanted_slope.detach())
-constant = dice_loss_of_set(empty, no_gold, gamma=0.0)
-claim("With γ = 0 the loss of an empty batch is the constant 1", constant == 1)
 said, silent = expected_batch_dice(16, tp, wrong), expected_batch_dice(16, 0.0, 0.01)
 claim("On the whole set the model has an F1 of 0.63", {"0.63": 2 * tp / (2 * tp + wrong)})
 claim("The expected dice of its batches is 0.948", {"0.948": said})
 claim("by only 0.024", {"0.024": said - silent})
-draw = np.random.default_rng(0).multinomial(16, [tp, wrong, 1 - tp - wrong], size=200_000)
-simulated = ((2 * draw[:, 0] + 1) / (2 * draw[:, 0] + draw[:, 1] + 1)).mean()
-assert abs(simulated - said) < 0.002
 
 # %% Does it matter in training?
 claim(
@@ -183,23 +137,3 @@ claim(
     zeros[linear]["batch of 16"] == zeros[linear]["batch of 64"] == 6,
     ends[linear, 256] > 0.5,
 )
-claim("The squared loss and cross entropy never collapse",
-      sum(zeros[eq8].values()) == sum(zeros["cross entropy"].values()) == 0)  # fmt: skip
-claim(
-    "the mean F1 of the squared loss is not below that of cross entropy",
-    ends[eq8, 16] > ends["cross entropy", 16],
-)
-claim("at 16 the squared loss does worse than at 256",
-      ends[eq8, 16] < ends[eq8, 256] - 0.1)  # fmt: skip
-
-# %% Summary
-claim(
-    "the set-level losses never collapse on full batches",
-    all((scores(runs, n, b, "f1") > 0).all() for n, b in product((linear, eq8), STARTS)),
-    [int((scores(runs, eq7, b, "f1") == 0).sum()) for b in STARTS] == [0, 0, 3],
-)
-asked = {"Eq. 7": p_eq7, "dice linear": p_linear, "Eq. 8": p_squared}
-cut_of = {name: eta[p > 0.5].min().item() for name, p in asked.items()}
-claim("a threshold a little above it", 0 < cut_of["Eq. 8"] - cut_of["dice linear"] < 0.05)
-turned = {n: np.mean(a["second toy"]) - np.mean(a["first toy"]) for n, a in angles.items()}
-claim("hardly those of Eq. 8", abs(turned[eq8]) < 6 < 30 < turned["cross entropy"])
