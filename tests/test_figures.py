@@ -32,21 +32,6 @@ def test_losses_keep_their_colour_and_differ_from_each_other() -> None:
     assert figures.style("majority")["color"] not in {look["color"] for look in looks}
 
 
-def test_a_loss_looks_the_same_under_each_of_its_names() -> None:
-    for name, others in {
-        "ce": ["CE", "cross entropy, cut at .5", "Eq. 1", "eq1"],
-        "fl": ["FL, γ = 2", "focal"],
-        "dl": ["Eq. 8", "eq8", "DL squared, set", "dice"],
-        "dl, linear": ["DL linear, set", "dice, set level, linear"],
-        "eq6": ["Eq. 6", "DL, linear, example", "binary_eq6"],
-        "eq7": ["DL, example", "Eq. 7 (γ = 1)", "DL, Eq. 7", "per example, squared (Eq. 7)"],
-        "tl": ["Eq. 10", "Tversky"],
-        "dsc": ["Eq. 12", "self-adjusting dice"],
-    }.items():
-        for other in others:
-            assert figures.style(other) == figures.style(name), other
-
-
 def test_lines_of_equal_f1_are_of_equal_f1(axes) -> None:
     figures.precision_recall({"ce": ([0.5, 1.0], [1.0, 0.0])})
     *equal, drawn = axes.lines

@@ -152,18 +152,6 @@ def test_the_first_rate_suits_short_runs_of_a_small_encoder(
     assert nearest == max(scores, key=lambda rate: scores[rate])
 
 
-def test_four_times_the_steps_gain_more_than_any_loss() -> None:
-    """Why a fit that has little time trains cross entropy alone, and longer."""
-    for corpus, records in speed.read_corpora().items():
-        f1 = {}
-        for arm in ("ce_start", "wce", "dice", "dice_start"):
-            steps, scores = speed.scores(records, arm, "tuned")
-            f1[arm] = scores[:, [steps.index(76), steps.index(307)]].mean(0)
-        short, long = f1["ce_start"]
-        assert long - short > max(of_arm[0] for of_arm in f1.values()) - short, corpus
-        assert long > max(of_arm[0] for of_arm in f1.values()) + 2, corpus
-
-
 def test_the_epoch_that_is_kept_is_the_best_with_its_threshold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

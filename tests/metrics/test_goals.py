@@ -68,16 +68,6 @@ def test_a_class_that_is_neither_said_nor_there_is_left_out_of_macro_f1() -> Non
     )
 
 
-def test_scores_of_several_labels_are_those_of_scikit_learn() -> None:
-    rng = np.random.default_rng(1)
-    gold, said = rng.random((2, 100, 5)) < [0.5, 0.3, 0.2, 0.1, 0.05]
-    counts = Counts.of_labels(gold, said).sum(0)
-    for metric, average in (("f1", "micro"), ("macro-f1", "macro")):
-        expected = 100 * f1_score(gold, said, average=average, zero_division=0)
-        goal = Goal(metric, (0, 1, 2, 3, 4), absent=True)
-        assert goal.value(counts) == pytest.approx(expected)
-
-
 def margins(seed: int, rows: int = 120) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     gold = (rng.random(rows) < 0.2).astype(int)

@@ -15,8 +15,6 @@ from dicelab.records import kept
 from tests.checkout import tracked
 from tools import pack_records
 
-WAYS = ("argmax", "tuned")
-
 
 def test_every_record_has_its_commit_and_its_command(root: Path) -> None:
     page = (root / "results" / "README.md").read_text(encoding="utf-8")

@@ -22,13 +22,6 @@ def test_of_equals_the_one_nearest_to_the_usual_threshold_is_taken() -> None:
     assert thresholds.best([-3.0, 4.0], [1.0, 2.0]) == 4.0
 
 
-def test_the_thresholds_part_all_that_differs() -> None:
-    tried, counts = thresholds.counts_above([2.0, 0.0, 2.0, 3.0], [1, 1, 0, 1], 3)
-    assert tried.tolist() == [-1.0, 1.0, 2.5, 4.0]
-    assert counts.predicted.tolist() == [4, 3, 1, 0]
-    assert counts.true_positive.tolist() == [3, 2, 1, 0]
-
-
 @settings(deadline=None)
 @given(SCORED, st.integers(0, 3))
 def test_the_best_f1_is_found(rows: list[tuple[float, int]], without_score: int) -> None:
