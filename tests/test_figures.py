@@ -91,31 +91,6 @@ def test_finished_runs_stand_at_their_steps(axes, root) -> None:
     assert axes.get_legend() is None
 
 
-def test_differences_stand_in_the_row_of_their_task(axes) -> None:
-    effects = [
-        searched.SearchEffect("t", "s", "x", 1, m, m - 1, m + 1, 1.0, 1.0, 2) for m in range(4)
-    ]
-    arms = [("dice", "argmax"), ("dice_start", "tuned")]
-    found = {f"task {i}": dict(zip(arms, effects[2 * i :], strict=False)) for i in range(2)}
-    figures.differences(found, ax=axes)
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["task 0", "task 1"]
-    marks = [line for line in axes.lines if len(line.get_xdata()) == 1]
-    assert [(m.get_xdata()[0], round(float(m.get_ydata()[0]))) for m in marks] == [
-        (0, 0),
-        (1, 0),
-        (2, 1),
-        (3, 1),
-    ]
-    assert [m.get_marker() for m in marks] == ["o", "D"] * 2
-    hollow = [m.get_markerfacecolor() == "white" for m in marks]
-    assert hollow == [True, False] * 2, "dice starts near 0, dice_start at the log prior"
-    bars = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 2]
-    assert [-1, 1] in [list(x) for x in bars]
-    labels = axes.get_legend_handles_labels()[1]
-    assert labels == ["dice, near 0, at argmax", "dice, log prior, tuned"]
-    assert axes.yaxis_inverted()
-
-
 def test_seeds_shows_every_run_under_its_name(axes) -> None:
     settings = [("dsc", {"alpha": 0.1}), ("tl", {"squared": False}), ("ce", {}), ("dsc", {})]
     runs = [

@@ -10,6 +10,7 @@ from PIL import Image
 
 from dicelab.records import paper, searched, speed
 from tools import answer, decision
+from tools.tables import page as made_page
 
 POLITICS, WNUT, MRPC, FEAR = answer.LAYERS.values()
 CORPORA = (POLITICS, WNUT, MRPC)  # on which no loss fails after the longest runs
@@ -129,3 +130,8 @@ def test_the_other_numbers_of_the_pages(root) -> None:
     assert re.findall(r"(\d+) of (\d+) rows", text) == [(off, str(len(rows)))]
     said = r"(\d+) of F1, from ([\d.]+) to ([\d.]+) points, and (\w+) of exact match, up to "
     assert re.findall(said + r"(\d\.\d+)", text) == [ends]
+
+
+def test_the_page_of_the_paper_s_tables_is_up_to_date(root: Path) -> None:
+    stored = (root / "docs" / "tables.md").read_text(encoding="utf-8")
+    assert stored == made_page(), "run: make tables"

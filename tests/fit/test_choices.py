@@ -15,7 +15,7 @@ from datasets import Dataset
 from scipy.special import logit
 
 from dicebook.decision import FEW_POSITIVES, output_layer
-from dicelab.fit import fitting, report, training
+from dicelab.fit import fitting, training
 from dicelab.fit.fitting import Fit
 from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.options import Options
@@ -398,33 +398,3 @@ def test_a_run_is_told_to_stop_once_the_time_is_over(
     assert not stops[-1]()
     fit_of.clock.now += 1
     assert stops[-1]()
-
-
-@pytest.mark.parametrize(
-    ("cause", "words"),
-    [
-        ({"pieces": 2.1}, "cuts words into 2.1 pieces, and embeddings are 10.0 points behind"),
-        ({"pieces": 2.1, "encoder": "tiny"}, "Try `--encoder minilm`"),
-        ({"chosen": None}, "fine-tuning was not tried, for there was no time. `--minutes 20`"),
-        ({"chosen": None, "least": 31}, "for there was no time. `--minutes 31`"),
-        ({"best": 3}, "validation still rose at the last pass of fine-tuning. `--minutes 20`"),
-        ({"positives": 199}, "label more rows: train has 199 of 'yes'"),
-        ({}, "look at the errors"),
-    ],
-)
-def test_the_next_step_follows_from_what_holds_the_model_back(
-    cause: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counts = {"train": {"no": 900, "yes": cause.get("positives", 300)}}
-    monkeypatch.setattr(report, "class_counts", lambda data: counts)
-    monkeypatch.setattr(report, "best_pass", lambda run, problem: cause.get("best", 2))
-    result: Any = SimpleNamespace(
-        plan=SimpleNamespace(minutes=10, partial=False, least=cause.get("least", 0)),
-        options=SimpleNamespace(minutes=None, linear=True, steps=None),
-        data=SimpleNamespace(entities=False),
-        problem=None,
-        run=SimpleNamespace(history=[{}] * 3),
-        compared={"words": 60.0, "embeddings": 50.0},
-        **{"pieces": 1.2, "encoder": "minilm", "chosen": "ce"} | cause,
-    )
-    assert words in report.next_step(result)

@@ -6,11 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, f1_score, fbeta_score, precision_recall_curve
+from sklearn.metrics import (
+    accuracy_score,
+    f1_score,
+    fbeta_score,
+    precision_recall_curve,
+    precision_recall_fscore_support,
+)
 
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
-from dicelab.tasks import tagging
+from dicelab.tasks import tagging, thresholds
 from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 
 TAGS = ["O", "B-LOC", "B-PER", "I-LOC", "I-PER"]
@@ -123,3 +129,77 @@ def test_the_expected_f1_finds_the_best_threshold_and_scatters_less() -> None:
 def test_margins_that_say_nothing_end_in_yes_to_all() -> None:
     x = np.linspace(-1, 1, 40)
     assert (x > calibrated_plug_in(x, (x < -0.5).astype(int))).all()
+
+
+RNG = np.random.default_rng(0)
+GOLD, PREDICTED = RNG.random((2, 60, 4)) < [0.5, 0.3, 0.1, 0.0]
+
+
+def scores_of(gold: np.ndarray, predicted: np.ndarray, average: str | None) -> list[np.ndarray]:
+    found = precision_recall_fscore_support(
+        gold, predicted, average=average, beta=2.0, zero_division=0
+    )
+    return list(found[:3])
+
+
+def test_scores_of_each_label_are_those_of_scikit_learn() -> None:
+    counts = Counts.of_labels(GOLD, PREDICTED).sum(0)
+    for ours, theirs in zip(
+        (counts.precision, counts.recall, counts.fbeta(2.0)),
+        scores_of(GOLD, PREDICTED, None),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, theirs)
+    assert (counts.predicted[3], counts.f1[3]) == (0, 0)  # neither predicted nor there
+
+
+def test_sets_count_as_labels_do_all_together() -> None:
+    sets = ([set(np.flatnonzero(row)) for row in rows] for rows in (GOLD, PREDICTED))
+    found = Counts.of_sets(*sets)
+    theirs = [100 * float(score) for score in scores_of(GOLD, PREDICTED, "micro")]
+    assert [found.percent()["precision"], found.percent()["recall"]] == pytest.approx(theirs[:2])
+    assert found == Counts(*map(int, Counts.of_labels(GOLD, PREDICTED).sum(0).sum(0)._parts()))
+
+
+def test_counts_add_up_whatever_the_parts() -> None:
+    whole = Counts.of_labels(GOLD, PREDICTED)
+    halves = whole[:25].sum(0) + whole[25:].sum(0)
+    stacked = Counts.stack([whole[:30], whole[30:]]).sum(0).sum(0)
+    drawn = whole.resampled(np.ones((1, 60)))[0]
+    rows = whole.by_row(np.repeat([2, 0, 1], 20), 3)
+    for counts in (halves, stacked, drawn, rows.sum(0)):
+        np.testing.assert_array_equal(counts._parts(), whole.sum(0)._parts())
+    np.testing.assert_array_equal(rows[2]._parts(), whole[:20].sum(0)._parts())
+
+
+SCORED = st.lists(
+    st.tuples(st.integers(-9, 9).map(lambda k: k / 2), st.integers(0, 1)), min_size=1, max_size=15
+)
+
+
+def test_of_equals_the_one_nearest_to_the_usual_threshold_is_taken() -> None:
+    assert thresholds.best([-3.0, -1.0, 0.5, 2.0], [7.0, 7.0, 7.0, 6.0]) == 0.5
+    assert thresholds.best([-3.0, 4.0], [1.0, 2.0]) == 4.0
+
+
+@settings(deadline=None)
+@given(SCORED, st.integers(0, 3))
+def test_the_best_f1_is_found(rows: list[tuple[float, int]], without_score: int) -> None:
+    scores, right = np.array([s for s, _ in rows]), np.array([r for _, r in rows])
+    gold = [*right, *[1] * without_score]
+
+    def f1(threshold: float) -> float:
+        said = [*(scores > threshold).astype(int), *[0] * without_score]
+        return 2 * float(np.dot(said, gold)) / max(1, sum(said) + sum(gold))
+
+    tuned = thresholds.best_f1(scores, right, sum(gold))
+    said = [*(scores > tuned).astype(int), *[0] * without_score]
+    assert f1(tuned) == pytest.approx(f1_score(gold, said, zero_division=0))
+    assert f1(tuned) == pytest.approx(max(f1(t) for t in [-99.0, 99.0, *(scores + 0.1)]))
+    assert thresholds.best_f1([], [], 3) == 0
+
+
+def test_who_predicts_nothing_reaches_any_precision_and_has_no_recall() -> None:
+    silent = Counts(*np.array([[0], [0], [5]]))
+    assert Goal("f1", (0,), at_precision=0.9).value(silent) == 0
+    assert Goal("f1", (0,), at_recall=0.9).value(silent) == -200

@@ -24,7 +24,8 @@ pytestmark = pytest.mark.slow
 
 # Section 9.10 trains two more taggers, which no parameter shortens and no record holds.
 ASIDE = "starts = {start: f1_after_passes(start)"
-SHORT = {"loss": "dl", "epochs": 2, "train_size": 32, "eval_size": 16, "reader_epochs": 0}
+SMALL = {"encoder": "tiny", "train_size": 32, "eval_size": 16, "reader_epochs": 0}
+SHORT = {"loss": "dl", "epochs": 2, **SMALL}
 
 
 def record(folder: Path, loss: str) -> dict[str, object]:
@@ -87,9 +88,8 @@ def test_a_loss_of_the_reader_s_own_enters_the_chapter(root, tmp_path, monkeypat
         "        return self.by * super().forward(logits.flatten(0, -2), labels.flatten())\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    short = {"epochs": 1, "max_steps": 3, "train_size": 32, "eval_size": 16, "reader_epochs": 0}
-    folder = str(tmp_path / "run")
-    execute(root, monkeypatch, loss="ce,mine:Scaled", **short, output_dir=folder)
+    short = {"loss": "ce,mine:Scaled", "epochs": 1, "max_steps": 3, **SMALL}
+    execute(root, monkeypatch, **short, output_dir=str(tmp_path / "run"))
     theirs, ours = (record(tmp_path / "run", name) for name in ("mine:Scaled", "ce"))
     assert theirs["parameters"]["loss"] == "mine:Scaled"
     assert theirs["metrics"] == ours["metrics"]

@@ -60,32 +60,6 @@ def test_a_branch_goes_on_as_one_run_with_a_schedule_would() -> None:
         torch.testing.assert_close(one, other)
 
 
-def _found(
-    task: str, best: dict[tuple[str, int], float], known: list[dict[str, Any]] | None = None
-) -> list[dict[str, Any]]:
-    """Records of a search in which a rate is best, 8e-5 unless another is given."""
-    return [
-        {
-            **run._asdict(),
-            "length": length,
-            "validation": {"tuned": {"f1": -abs(run.rate - best.get((run.arm, length), 8e-5))}},
-        }
-        for run in whole.searches(task, known or ())
-        for length in run.lengths
-    ]
-
-
-def test_a_rate_is_chosen_by_the_mean_of_the_searchs_draws() -> None:
-    known = _found("crossner_politics", {})
-    for record in known:
-        if (record["arm"], record["length"], record["seed"]) == ("ce", 64, 1000):
-            record["validation"]["tuned"]["f1"] = float(record["rate"] == 32e-5)
-    assert whole.chosen_rate("crossner_politics", known, "ce", 64) == 32e-5
-    unfinished = [r for r in known if (r["arm"], r["seed"]) != ("ce", 1001)]
-    with pytest.raises(ValueError, match="crossner_politics, ce: expected a search that is over"):
-        whole.chosen_rate("crossner_politics", unfinished, "ce", 64)
-
-
 def test_only_what_has_no_record_is_run(tmp_path: Path) -> None:
     plan = whole.searches("crossner_politics")
     path = whole.file_of(tmp_path, "crossner_politics")
@@ -186,49 +160,6 @@ def test_the_bias_starts_at_the_log_prior(tiny: None, monkeypatch: pytest.Monkey
         assert starts[arm][1].item() == pytest.approx(np.log(share), abs=1e-5)
     for arm in ("ce", "dice"):
         assert abs(starts[arm][1].item()) < 0.5
-
-
-@pytest.mark.slow
-def test_dice_is_over_the_classes_that_its_arm_says(tiny: None, monkeypatch: Any) -> None:
-    losses = {}
-
-    def finished(model: Any, batches: Any, loss: Any, *args: Any) -> Any:
-        losses[arm] = loss
-        return iter(())
-
-    monkeypatch.setattr(whole, "finished", finished)
-    for arm in ("dice_start", "dice_both"):
-        assert not list(
-            whole.run_one(Run("search", "goemotions_fear", arm, 0, 1e-3, (16,)), encoder="tiny")
-        )
-    x = torch.tensor([[2.0, 0.0], [0.0, 1.0], [0.0, 0.5]])
-    y = torch.tensor([0, 1, 0])
-    p = x.softmax(-1)
-    of_class = [
-        1 - (2 * p[y == c, c].sum() + 1) / ((p[:, c] ** 2).sum() + (y == c).sum() + 1)
-        for c in (0, 1)
-    ]
-    assert losses["dice_start"](x, y).item() == pytest.approx(of_class[1].item(), rel=1e-5)
-    assert losses["dice_both"](x, y).item() == pytest.approx(float(sum(of_class)) / 2, rel=1e-5)
-
-
-def test_a_batch_holds_the_positives_that_its_arm_asks_for(tiny: None) -> None:
-    draw = whole.Draw("goemotions_fear", 3, "tiny")
-    plain, two = (whole.EVERY[name] for name in ("dice", "dice_two"))
-    rows = draw.rows["train"]
-    few = plain._replace(batch=4)
-    assert 0 < draw.empty(5, few, 50) < 1
-    chosen, as_drawn = draw.chosen(5, two._replace(batch=4)), draw.chosen(5, few)
-    for step in range(1, 51):
-        found, before = chosen(step), as_drawn(step)
-        positives = [row for row in found if rows[row]["labels"] == 1]
-        assert len(found) == len(set(found)) == 4
-        assert len(positives) >= 2
-        if sum(rows[row]["labels"] == 1 for row in before) >= 2:
-            assert found == before
-        assert {row for row in before if rows[row]["labels"] == 1} <= set(found)
-    assert draw.empty(5, two._replace(batch=4), 50) == 0
-    assert len(draw.batches(5, whole.EVERY["ce_start_128"])(1)["labels"]) == 128
 
 
 def test_a_run_killed_in_the_middle_of_a_line_leaves_whole_records(tmp_path: Path) -> None:
