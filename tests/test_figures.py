@@ -32,21 +32,6 @@ def test_losses_keep_their_colour_and_differ_from_each_other() -> None:
     assert figures.style("majority")["color"] not in {look["color"] for look in looks}
 
 
-def test_a_loss_looks_the_same_under_each_of_its_names() -> None:
-    for name, others in {
-        "ce": ["CE", "cross entropy, cut at .5", "Eq. 1", "eq1"],
-        "fl": ["FL, γ = 2", "focal"],
-        "dl": ["Eq. 8", "eq8", "DL squared, set", "dice"],
-        "dl, linear": ["DL linear, set", "dice, set level, linear"],
-        "eq6": ["Eq. 6", "DL, linear, example", "binary_eq6"],
-        "eq7": ["DL, example", "Eq. 7 (γ = 1)", "DL, Eq. 7", "per example, squared (Eq. 7)"],
-        "tl": ["Eq. 10", "Tversky"],
-        "dsc": ["Eq. 12", "self-adjusting dice"],
-    }.items():
-        for other in others:
-            assert figures.style(other) == figures.style(name), other
-
-
 def test_lines_of_equal_f1_are_of_equal_f1(axes) -> None:
     figures.precision_recall({"ce": ([0.5, 1.0], [1.0, 0.0])})
     *equal, drawn = axes.lines
@@ -104,28 +89,3 @@ def test_finished_runs_stand_at_their_steps(axes, root) -> None:
     assert axes.get_xscale() == "log"
     assert axes.get_ylim()[0] >= 0
     assert axes.get_legend() is None
-
-
-def test_differences_stand_in_the_row_of_their_task(axes) -> None:
-    effects = [
-        searched.SearchEffect("t", "s", "x", 1, m, m - 1, m + 1, 1.0, 1.0, 2) for m in range(4)
-    ]
-    arms = [("dice", "argmax"), ("dice_start", "tuned")]
-    found = {f"task {i}": dict(zip(arms, effects[2 * i :], strict=False)) for i in range(2)}
-    figures.differences(found, ax=axes)
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["task 0", "task 1"]
-    marks = [line for line in axes.lines if len(line.get_xdata()) == 1]
-    assert [(m.get_xdata()[0], round(float(m.get_ydata()[0]))) for m in marks] == [
-        (0, 0),
-        (1, 0),
-        (2, 1),
-        (3, 1),
-    ]
-    assert [m.get_marker() for m in marks] == ["o", "D"] * 2
-    hollow = [m.get_markerfacecolor() == "white" for m in marks]
-    assert hollow == [True, False] * 2, "dice starts near 0, dice_start at the log prior"
-    bars = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 2]
-    assert [-1, 1] in [list(x) for x in bars]
-    labels = axes.get_legend_handles_labels()[1]
-    assert labels == ["dice, near 0, at argmax", "dice, log prior, tuned"]
-    assert axes.yaxis_inverted()

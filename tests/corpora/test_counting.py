@@ -59,11 +59,6 @@ def test_of_a_corpus_train_is_counted():
     assert imbalance(splits, task="tagging") == Imbalance(1, 1)
 
 
-def test_unknown_task():
-    with pytest.raises(CorpusError, match="expected one of tagging, reading, pairs, sentences"):
-        imbalance(tagging("O"), task="ner")
-
-
 def test_conll_2003_gives_the_papers_row(real_corpus):
     path = real_corpus("conll03") / "eng.train"
     counts = imbalance(read_conll(path, tags="entities"), task="tagging")

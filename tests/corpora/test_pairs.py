@@ -44,12 +44,6 @@ def test_mrpc_with_byte_order_mark_crlf_and_quotes_that_nothing_closes(tmp_path)
     assert repairs == {"byte order mark removed": 1, "CRLF line ends": 3}
 
 
-def test_qqp(tmp_path):
-    rows = read_pairs(save(tmp_path, "train.tsv", QQP))
-    assert rows["sentence1"] == ["How do I cook rice?", "What is a whale?"]
-    assert rows["label"] == [1, 0]
-
-
 def test_fragments_of_broken_rows_are_an_error_or_counted(tmp_path):
     broken = QQP + "2\t5\t6\tIs this\nbroken?\tYes?\t1\n3\t7\t8\tAnd this?\t\t0\n\n"
     path = save(tmp_path, "train.tsv", broken)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pkgutil
-
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dicelab import corpora
 from dicelab.corpora import CorpusError, imbalance, load, rebalance, to_dataset
 
 
@@ -95,9 +92,3 @@ def test_rare_parts_of_speech():
 def test_what_cannot_be(arguments, message):
     with pytest.raises(CorpusError, match=message):
         rebalance(pairs(30, 20), task="pairs", **arguments)
-
-
-def test_no_name_of_corpora_is_that_of_a_module_of_it() -> None:
-    """Importing the module would put it in the place of the function."""
-    modules = {module.name for module in pkgutil.iter_modules(corpora.__path__)}
-    assert not modules & set(corpora.__all__)

@@ -110,8 +110,3 @@ def test_the_embedded_corpora_are_the_files_of_their_card():
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert dict(re.findall(r"^\| `(\S+\.gz)` \| `([0-9a-f]{64})` \|$", card, re.MULTILINE)) == sums
     assert sums.keys() == {f"{name}.jsonl.gz" for name in EMBEDDED}
-
-
-def test_an_embedded_corpus_of_another_name():
-    with pytest.raises(CorpusError, match=r"expected one of embedded-pos-en, .* got 'wnut17'"):
-        embedded.load("wnut17")

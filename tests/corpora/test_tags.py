@@ -127,12 +127,3 @@ def test_characters_give_the_words_back(sentence):
     assert len(characters) == len(labels)
     back = [("".join(characters[s.start : s.end]), s.type) for s in spans(labels, strict=True)]
     assert back == sentence
-
-
-def test_characters_by_example():
-    assert by_character(["中国", "人"], ["NR", "NN"]) == (
-        ["中", "国", "人"],
-        ["B-NR", "I-NR", "B-NN"],
-    )
-    with pytest.raises(CorpusError, match="2 tags for 1 words"):
-        by_character(["a"], ["X", "Y"])

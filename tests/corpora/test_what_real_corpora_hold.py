@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from mutated_files import written
 
@@ -27,19 +27,6 @@ marks = st.sampled_from(["", "\ufeff"])
 def save(path: Path, text: str, end: str, mark: str) -> Path:
     path.write_bytes((mark + text.replace("\n", end)).encode())
     return path
-
-
-@given(rows=sentences, end=ends, mark=marks)
-@example(rows=[["11"]], end="\n", mark="")  # a number, no character with its place in a word
-@written(60)
-def test_columns(tmp_path, rows, end, mark):
-    # One tag is seen once; a first token that begins with # is a hashtag and no comment.
-    lines = [[f"{word}\tO" for word in row] for row in rows]
-    lines[0][0] = f"{rows[0][0]}\tB-ONCE"
-    path = save(tmp_path / "a.conll", "\n\n".join(map("\n".join, lines)) + "\n", end, mark)
-    data = read_conll(path)
-    assert list(data["tokens"]) == rows
-    assert Counter(tag for tags in data["tags"] for tag in tags)["B-ONCE"] == 1
 
 
 @given(rows=st.lists(words.filter(str.strip), min_size=1, max_size=5), end=ends, mark=marks)
@@ -74,14 +61,6 @@ def test_the_names_that_people_have(tmp_path, names):
     (tmp_path / "card.json").write_text("{}")
     found = load(tmp_path, task="tagging")
     assert [split["tokens"][0][0] for split in found.values()] == list(names)
-
-
-def test_sentences_and_tags_in_two_files_are_told_how_to_become_one(tmp_path):
-    (tmp_path / "train").mkdir()
-    (tmp_path / "train" / "sentences.txt").write_text("Grace Hopper met X\n")
-    (tmp_path / "train" / "tags.txt").write_text("I-P I-P O I-P\n")
-    with pytest.raises(CorpusError, match=r"write both files of a split as one, train\.csv: pand"):
-        load(tmp_path, task="tagging")
 
 
 def test_a_file_that_cannot_be_placed_is_told(tmp_path, capsys):

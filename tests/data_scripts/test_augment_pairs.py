@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections import Counter
 
@@ -195,13 +194,3 @@ def test_a_list_of_entities(tmp_path):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(CorpusError, match=message):
             read_entities(path)
-
-
-@pytest.mark.skipif(importlib.util.find_spec("spacy") is not None, reason="spaCy is here")
-def test_without_spacy_auto_takes_the_rule(tmp_path, capsys):
-    save(tmp_path / "cars", 4, 2)
-    argv = ["--corpus", "cars", "--out", str(tmp_path)]
-    assert main([*argv, "--mentions", "spacy"]) == 1
-    assert "expected spaCy with the pipeline 'en_core_web_sm', got: " in capsys.readouterr().err
-    assert main(argv) == 0
-    assert "Mentions: rule" in capsys.readouterr().out

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
-import signal
-import subprocess
-import sys
 import tarfile
 import threading
 import time
@@ -109,26 +105,6 @@ def test_a_damaged_file_that_is_there_is_named_and_kept(server, raw):
         fetch(RemoteFile("a.bin", f"{server.url}/a.bin", SHA256), raw)
     assert (raw / "a.bin").read_bytes() == b"damaged"
     assert not server.requests
-
-
-def test_a_kill_leaves_nothing_half_written(server, raw):
-    server.pause = 0.02
-    code = (
-        "import sys; from pathlib import Path; from data_scripts.fetch import *\n"
-        f"fetch(RemoteFile('a.bin', '{server.url}/a.bin', '{SHA256}'), Path({str(raw)!r}))"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not any(raw.rglob("tmp*")) and time.monotonic() < deadline:
-        assert process.poll() is None
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    assert [name for name in files_in(raw) if not name.startswith(".incoming/")] == []
-    server.pause = 0.0
-    file = RemoteFile("a.bin", f"{server.url}/a.bin", SHA256)
-    assert fetch(file, raw).read_bytes() == CONTENT
-    assert files_in(raw) == ["a.bin"]
 
 
 def test_without_a_known_hash_it_is_recorded_when_the_file_has_proved_right(server, raw):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from data_scripts.imbalance import main
 from dicelab.records.runs import kept_records, read_records
 
@@ -24,13 +22,6 @@ def test_counts_are_recorded_and_counted_again_in_place(tmp_path, capsys):
     corpus.write_text("Rome\tB-LOC\nis\tO\n")
     assert main([f"wnut17={corpus}", "--record", str(record)]) == 0
     assert [r["metrics"]["negative"] for r in read_records(record)] == [3, 1]
-
-
-def test_unknown_corpus_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    record = tmp_path / "record.jsonl"
-    assert main(["wnut16", "--record", str(record)]) == 1
-    assert "expected one of conll03" in capsys.readouterr().err
-    assert not record.exists()
 
 
 def test_committed_wnut17_row_is_what_the_file_holds(real_corpus) -> None:

@@ -89,25 +89,6 @@ def test_names_by_character(write):
     }
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ('<ENAMEX TYPE="GPE">中国', "expected </ENAMEX>, got the end of the line"),
-        ("中国</ENAMEX>", "expected an open ENAMEX"),
-        ('<ENAMEX TYPE="A">中<ENAMEX TYPE="B">国</ENAMEX></ENAMEX>', "got another ENAMEX"),
-        ('<ENAMEX TYPE="GPE"></ENAMEX> 中', "expected words in an ENAMEX, got none"),
-        ('<ENAMEX TYPE="GPE" E_OFF="1">中</ENAMEX>', "expected a span within 1 tokens"),
-        ("<TIMEX>中</TIMEX>", "expected words and ENAMEX marks"),
-    ],
-)
-def test_names_errors(write, line, message):
-    path = write(f"<DOC>\n{line}\n</DOC>\n")
-    with pytest.raises(CorpusError) as caught:
-        read_names([path])
-    assert str(caught.value).startswith(f"{path}:2: ")
-    assert message in str(caught.value)
-
-
 def test_no_sentence(write):
     for read in (read_names, read_conll2012):
         with pytest.raises(CorpusError, match="got none"):

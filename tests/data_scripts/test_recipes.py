@@ -12,10 +12,10 @@ import pytest
 
 from data_scripts.__main__ import recipes
 from data_scripts.augment_pairs import PRINTED
-from data_scripts.corpus import Recipe, count, main
+from data_scripts.corpus import count
 from data_scripts.ontonotes4_zh import split_of
 from dicelab.__main__ import main as command
-from dicelab.corpora import CORPORA, CorpusError, load, read_file, to_dataset, validate
+from dicelab.corpora import CORPORA, CorpusError, load, read_file, validate
 from dicelab.corpora.delimited import EMPTY, FRAGMENTS
 from dicelab.corpora.squad import NOT_FOUND, SHIFTED, read_squad
 from dicelab.corpora.trees import NEUTRAL
@@ -356,28 +356,6 @@ def test_a_licensed_corpus_says_what_to_put_where(name, tmp_path, capsys):
     put(tmp_path, {f"{name}/raw/notes.md": "nothing"})
     assert run(name, tmp_path) == 1
     assert "--help says more" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("sentences", "status"), [(2, 0), (3, 1), ("about 3", 0)])
-def test_published_totals_are_checked(tmp_path, sentences, status):
-    one = to_dataset({"tokens": [["a"]], "tags": [["NN"]]}, task="tagging")
-    recipe = Recipe(
-        name="wsj",
-        citation="x",
-        convert=lambda raw, seed, repairs: {"train": one, "test": one},
-        published={"all": {"sentences": sentences}},
-    )
-    (tmp_path / "wsj" / "raw" / "a").mkdir(parents=True)
-    assert main(recipe, ["--out", str(tmp_path)]) == status
-    assert (tmp_path / "wsj" / "card.json").exists() == (status == 0)
-
-
-def test_an_error_of_the_reader_is_reported_with_file_and_line(tmp_path, capsys):
-    source = put(tmp_path / "source", {"test.txt": "x\tO\n", "train.txt": "x\tO\nbroken\n"})
-    assert run("msra", tmp_path, "--source", str(source)) == 1
-    assert f"msra: {source / 'train.txt'}:2: expected 2 columns" in capsys.readouterr().err
-    with pytest.raises(CorpusError, match=r"run: dicebook data msra"):
-        load("msra", task="tagging", root=tmp_path)
 
 
 def test_the_readme_lists_every_corpus_as_its_script_describes_it(root):

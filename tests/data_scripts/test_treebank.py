@@ -70,14 +70,6 @@ def test_chinese_markup_and_suffixes(write):
     assert repairs["functional suffixes cut off tags"] == 1
 
 
-def test_gb18030_where_utf8_fails(write):
-    path = write(CHINESE.encode("gb18030"))
-    with pytest.raises(CorpusError, match=r"a\.txt:5: expected utf-8 text"):
-        read_treebank([path])
-    both = read_treebank([path, write(CHINESE, "b.mrg")], encodings=("utf-8", "gb18030"))
-    assert both[0] == both[1]
-
-
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
@@ -95,11 +87,6 @@ def test_an_error_says_where_and_what(write, text, line, message):
         read_treebank([path])
     assert str(caught.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
     assert message in str(caught.value)
-
-
-def test_only_traces_is_no_corpus(write):
-    with pytest.raises(CorpusError, match="got no sentence"):
-        read_treebank([write("( (NP (-NONE- *) ))")])
 
 
 def test_depth_has_no_limit(write):

@@ -15,7 +15,7 @@ from datasets import Dataset
 from scipy.special import logit
 
 from dicebook.decision import FEW_POSITIVES, output_layer
-from dicelab.fit import fitting, report, training
+from dicelab.fit import fitting, training
 from dicelab.fit.fitting import Fit
 from dicelab.fit.inputs import Inputs, prepare
 from dicelab.fit.options import Options
@@ -150,18 +150,6 @@ def test_the_first_rate_suits_short_runs_of_a_small_encoder(
     first = rates_for("minilm", 384, task)[0]
     nearest = min(scores, key=lambda rate: abs(float(np.log(rate / first))))
     assert nearest == max(scores, key=lambda rate: scores[rate])
-
-
-def test_four_times_the_steps_gain_more_than_any_loss() -> None:
-    """Why a fit that has little time trains cross entropy alone, and longer."""
-    for corpus, records in speed.read_corpora().items():
-        f1 = {}
-        for arm in ("ce_start", "wce", "dice", "dice_start"):
-            steps, scores = speed.scores(records, arm, "tuned")
-            f1[arm] = scores[:, [steps.index(76), steps.index(307)]].mean(0)
-        short, long = f1["ce_start"]
-        assert long - short > max(of_arm[0] for of_arm in f1.values()) - short, corpus
-        assert long > max(of_arm[0] for of_arm in f1.values()) + 2, corpus
 
 
 def test_the_epoch_that_is_kept_is_the_best_with_its_threshold(
@@ -410,33 +398,3 @@ def test_a_run_is_told_to_stop_once_the_time_is_over(
     assert not stops[-1]()
     fit_of.clock.now += 1
     assert stops[-1]()
-
-
-@pytest.mark.parametrize(
-    ("cause", "words"),
-    [
-        ({"pieces": 2.1}, "cuts words into 2.1 pieces, and embeddings are 10.0 points behind"),
-        ({"pieces": 2.1, "encoder": "tiny"}, "Try `--encoder minilm`"),
-        ({"chosen": None}, "fine-tuning was not tried, for there was no time. `--minutes 20`"),
-        ({"chosen": None, "least": 31}, "for there was no time. `--minutes 31`"),
-        ({"best": 3}, "validation still rose at the last pass of fine-tuning. `--minutes 20`"),
-        ({"positives": 199}, "label more rows: train has 199 of 'yes'"),
-        ({}, "look at the errors"),
-    ],
-)
-def test_the_next_step_follows_from_what_holds_the_model_back(
-    cause: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counts = {"train": {"no": 900, "yes": cause.get("positives", 300)}}
-    monkeypatch.setattr(report, "class_counts", lambda data: counts)
-    monkeypatch.setattr(report, "best_pass", lambda run, problem: cause.get("best", 2))
-    result: Any = SimpleNamespace(
-        plan=SimpleNamespace(minutes=10, partial=False, least=cause.get("least", 0)),
-        options=SimpleNamespace(minutes=None, linear=True, steps=None),
-        data=SimpleNamespace(entities=False),
-        problem=None,
-        run=SimpleNamespace(history=[{}] * 3),
-        compared={"words": 60.0, "embeddings": 50.0},
-        **{"pieces": 1.2, "encoder": "minilm", "chosen": "ce"} | cause,
-    )
-    assert words in report.next_step(result)

@@ -33,14 +33,9 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 # What may fail in the middle of a fit, and how.
 INJECTED = {
     "a full disk at a record": ("dicelab.fit.state.write_json", FULL),
-    "a full disk at a run's scores": ("dicelab.fit.training._write_array", FULL),
     "a full disk at the predictions": ("dicelab.fit.fitting.write_predictions", FULL),
     "a full disk at the kept model": (
         "dicelab.fit.fitting.keep",
-        SafetensorError("I/O error: No space left on device (os error 28)"),
-    ),
-    "a full disk at the probe": (
-        "dicelab.fit.plan.probe",
         SafetensorError("I/O error: No space left on device (os error 28)"),
     ),
     "a run's model cannot be read": (
@@ -48,7 +43,6 @@ INJECTED = {
         SafetensorError("Error while deserializing header: incomplete metadata"),
     ),
     "ctrl-C while a run trains": ("dicelab.fit.training.train", KeyboardInterrupt()),
-    "ctrl-C at the report": ("dicelab.fit.fitting.write", KeyboardInterrupt()),
 }
 
 
@@ -179,7 +173,7 @@ def test_a_packed_file_that_unpacks_to_too_much_is_refused(
 
 
 @pytest.mark.slow
-def test_predict_reads_what_is_piped_into_it_and_ends_where_nobody_reads(
+def test_predict_reads_what_is_piped_into_it(
     whole: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, done = whole
@@ -188,10 +182,6 @@ def test_predict_reads_what_is_piped_into_it_and_ends_where_nobody_reads(
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(source.read_bytes())))
     assert main(["predict", str(done), "-"]) == 0
     assert capsys.readouterr().out == expected
-    piped = f"{sys.executable} -m dicelab diagnose dsc | head -n 1"
-    ended = subprocess.run(piped, shell=True, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "Traceback" not in ended.stderr
-    assert "BrokenPipe" not in ended.stderr
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import torch
 from bs4 import BeautifulSoup
 from scipy.special import expit, log_softmax, softmax
 from sklearn.metrics import f1_score
-from transformers import pipeline
+from transformers import Trainer, pipeline
 
 from dicelab.__main__ import main
 from dicelab.corpora.containers import read_table
@@ -134,23 +135,6 @@ def test_the_threshold_is_in_the_bias_and_nowhere_else(one: Fit) -> None:
     )
 
 
-def test_predict_reads_what_people_have(one: Fit, tmp_path: Path) -> None:
-    out = io.StringIO()
-    if one.inputs.data.task == "tagging":
-        (tmp_path / "new.txt").write_text("Ada saw New Oslo.\n\nthe old tree\n", encoding="utf-8")
-        assert predict(one.folder, tmp_path / "new.txt", out, device="cpu") == 3
-        lines = [line.split("\t")[0] for line in out.getvalue().splitlines()]
-        assert lines == ["Ada", "saw", "New", "Oslo", ".", "", "", "the", "old", "tree", ""]
-        assert predict(one.folder, one.options.source, io.StringIO(), device="cpu") == 90
-        return
-    n = predict(one.folder, one.options.source, out, device="cpu")
-    lines = out.getvalue().splitlines()
-    assert len(lines) == n + 1
-    columns = read_table(Path(one.options.source)).names  # of the file, all of them
-    of_labels = one.problem.labels if one.inputs.data.task == "labels" else one.problem.labels[1:]
-    assert lines[0].split("\t") == ["predicted", *(f"p({x})" for x in of_labels), *columns]
-
-
 def test_predict_has_a_row_for_each_text(one: Fit, tmp_path: Path) -> None:
     texts = ["Ada saw it", "", "the old, old tree", "a\tb"]
     rows = [{"id": n, "text": text} for n, text in enumerate(texts)]
@@ -234,21 +218,6 @@ def test_a_file_that_is_not_read_leaves_nothing(tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
 
 
-def test_words_beyond_the_longest_row_are_read_in_windows(tmp_path: Path) -> None:
-    short = options(tmp_path, "tagging", max_length=7, losses=("ce",), seeds=1)
-    one = fitted(short)
-    assert sum(one.inputs.cut.values()) == 0
-    assert len(one.problem.splits["test"]) > len(one.inputs.data.splits["test"])
-    found, test = rows(one), one.inputs.data.splits["test"]
-    assert len(found) == len(test)
-    said = [line.split(" ") for line in found["predicted"]]
-    assert [len(tags) for tags in said] == [len(tokens) for tokens in test["tokens"]]
-    assert {tag for tags in said for tag in tags[7:]} > {"O"}
-    gold = [line.split(" ") for line in found["gold"]]
-    assert gold == test["tags"][:]
-    assert list(Model(one.folder, "cpu").predict(test["tokens"][:])) == said
-
-
 def test_no_tagged_word_is_cut_unasked(tmp_path: Path) -> None:
     source = tmp_path / "my"
     source.mkdir()
@@ -298,16 +267,6 @@ def test_that_a_model_was_trained_again_is_said(one: Fit) -> None:
             assert (arrays["scores"] != result.fine_tuned.test).any()
 
 
-def test_what_was_guessed_is_said(one: Fit) -> None:
-    guessed = {
-        "tagging": "The task is tagging: a tag a word.",
-        "sentences": "The positive class is 'hit', the rarer of the two (--positive).",
-        "pairs": "The text is columns 'premise' and 'hypothesis' (--text).",
-        "labels": "The text is column 'text' (--text).",
-    }
-    assert guessed[one.inputs.data.task] in one.inputs.data.notes
-
-
 def test_a_fit_that_is_asked_again_trains_nothing(one: Fit) -> None:
     before = json.loads((one.folder / "record.json").read_text(encoding="utf-8"))
     stamps = {p: p.stat().st_mtime_ns for p in one.folder.rglob("run.json")}
@@ -318,43 +277,36 @@ def test_a_fit_that_is_asked_again_trains_nothing(one: Fit) -> None:
         assert after[name] == before[name]
 
 
+class Killed(BaseException):
+    """What nothing in a fit is prepared for."""
+
+
 def test_a_kill_loses_an_epoch_at_most_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = options(tmp_path, "sentences", losses=("ce",), out=str(tmp_path / "a"))
-    whole = fitted(first, refit=True)
+    whole = fitted(first, 3, refit=True)
     killed = replace(first, out=str(tmp_path / "b"))
-    code = f"""
-import os
-from dicelab.fit import training
-from transformers import Trainer
-saved = []
-old = Trainer._save_checkpoint
-def dies(self, *a, **k):
-    old(self, *a, **k)
-    saved.append(1)
-    if len(saved) == 10:  # two whole runs of four passes, and two of the last one
-        os._exit(9)
-Trainer._save_checkpoint = dies
-from tests.fit.made_up import fitted
-from dicelab.fit.options import Options
-fitted(Options(**{vars(killed)!r}), refit=True)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert done.returncode == 9, done.stderr.decode()
-    kept = tmp_path / "b" / "runs"
-    assert (kept / Run("ce", 2e-3, 0).name / "run.json").exists()
-    resumed: list[object] = []
-    from transformers import Trainer
+    save, train, saved, resumed = Trainer._save_checkpoint, Trainer.train, [], []
 
-    old = Trainer.train
+    def saves_and_dies(self: Trainer, *given: Any, **more: Any) -> None:
+        save(self, *given, **more)
+        saved.append(1)
+        if len(saved) == 8:  # two whole runs of three passes, and two of the last one
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trainer, "_save_checkpoint", saves_and_dies)
+        with pytest.raises(Killed):
+            fitted(killed, 3, refit=True)
+    assert (tmp_path / "b" / "runs" / Run("ce", 2e-3, 0).name / "run.json").exists()
 
     def looks(self: Trainer, resume_from_checkpoint: object = None) -> object:
         resumed.append(resume_from_checkpoint)
-        return old(self, resume_from_checkpoint=resume_from_checkpoint)
+        return train(self, resume_from_checkpoint=resume_from_checkpoint)
 
     monkeypatch.setattr(Trainer, "train", looks)
-    again = fitted(killed, refit=True)
+    again = fitted(killed, 3, refit=True)
     assert len(resumed) == 1, "both runs were kept, what was learned from all rows went on"
     assert "checkpoint-" in str(resumed[0])
     assert again.result.scores("ce") == whole.result.scores("ce")
@@ -391,16 +343,12 @@ def test_a_machine_that_becomes_slow_gets_fewer_runs_and_a_model(
     assert "did not suffice" in (tmp_path / "fit" / "report.html").read_text(encoding="utf-8")
 
 
-def test_two_fits_do_not_share_a_folder(tmp_path: Path) -> None:
-    code = f"""
-from dicelab.__main__ import main
-from dicelab.corpora.containers import read_table
-main(["fit", "embedded-entities-en", "--out", {str(tmp_path)!r}])
-"""
+def test_two_fits_do_not_share_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with alone_in(tmp_path):
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout == ""
-    assert "another run is at work in" in done.stderr
-    assert done.stderr.count("\n") == 1
+        assert main(["fit", "embedded-entities-en", "--out", str(tmp_path)]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "another run is at work in" in told.err
+    assert told.err.count("\n") == 1
     with alone_in(tmp_path):
         pass

@@ -81,23 +81,15 @@ COLUMNS = dict(zip(("late", "rude", "lost"), zip(*HOT, strict=True), strict=True
 #: The name of a file, and what it holds.
 CLASSES: dict[str, tuple[str, str | bytes]] = {
     "a list of objects": ("a.json", json.dumps(RECORDS)),
-    "with indents": ("a.json", json.dumps(RECORDS, indent=1)),
     "lines named .json": ("a.json", lines(RECORDS)),
-    "lines": ("a.jsonl", lines(RECORDS)),
     "objects under a key": ("a.json", json.dumps({"version": 1, "examples": RECORDS})),
     "pandas' columns": ("a.json", frame(label=POSITIVE).to_json()),
     "pandas' table": ("a.json", frame(label=POSITIVE).to_json(orient="table")),
-    "pandas' lists": ("a.json", json.dumps({"text": TEXTS, "label": POSITIVE})),
     "pandas' CSV with its index": ("a.csv", frame(klasse=POSITIVE).to_csv()),
     "pandas' CSV without": ("a.csv", frame(label=POSITIVE).to_csv(index=False)),
-    "pandas' TSV": ("a.tsv", frame(label=POSITIVE).to_csv(sep="\t", index=False)),
-    "everything quoted": ("a.csv", frame(label=POSITIVE).to_csv(index=False, quoting=1)),
     "numbers as floats": ("a.csv", frame(label=[float(y) for y in POSITIVE]).to_csv(index=False)),
-    "some numbers as floats": ("a.csv", table([["text", "label"], *([t, y if i % 3 else float(y)] for i, (t, y) in enumerate(PAIRS))])),
     "semicolons": ("a.csv", table(HEADED, ";")),
-    "semicolons without a header": ("a.csv", table(PAIRS, ";")),
     "Excel's sep=": ("a.csv", "sep=;\n" + table(HEADED, ";")),
-    "bars": ("a.txt", table(HEADED, "|")),
     "no header": ("a.tsv", table(PAIRS, "\t")),
     "a header that has a comma": ("a.csv", table([["text (short, raw)", "label"], *PAIRS], ";")),
     "a comma at the end of each line": ("a.csv", table([["text", "label", ""], *([*row, ""] for row in PAIRS)])),
@@ -106,7 +98,6 @@ CLASSES: dict[str, tuple[str, str | bytes]] = {
     "a date, a user and an address beside the text": ("a.csv", table([[y, f"Mon Apr 06 22:{i:02}:45 PDT 2009", f"user{i}", f"https://x.org/{i:040}", t] for i, (t, y) in enumerate(PAIRS)])),
     "backslashes before quotes": ("a.csv", "text,label\n" + "".join(f'"{t} \\"no\\"",{y}\n' for t, y in PAIRS)),
     "CRLF": ("a.tsv", table(HEADED, "\t").replace("\n", "\r\n")),
-    "CR": ("a.tsv", table(HEADED, "\t").replace("\n", "\r")),
     "UTF-16": ("a.tsv", table(HEADED, "\t").encode("utf-16")),
     "UTF-16 without its mark": ("a.csv", table(HEADED).encode("utf-16-le")),
     "gzip": ("a.csv.gz", gzip.compress(table(HEADED).encode())),
@@ -117,7 +108,6 @@ CLASSES: dict[str, tuple[str, str | bytes]] = {
 }  # fmt: skip
 NAMED: dict[str, tuple[str, str | bytes]] = {
     "fastText": ("a.txt", "".join(f"__label__{n} {t}\n" for t, n in NAMED_PAIRS)),
-    "fastText with tabs": ("a.txt", "".join(f"__label__{n}\t{t}\n" for t, n in NAMED_PAIRS)),
     "Label Studio's small JSON": ("a.json", json.dumps([{"id": i, "text": t, "sentiment": n} for i, (t, n) in enumerate(NAMED_PAIRS)])),
     "Label Studio's JSON": (
         "a.json",
@@ -137,23 +127,17 @@ NAMED: dict[str, tuple[str, str | bytes]] = {
 }  # fmt: skip
 SEVERAL: dict[str, tuple[str, str]] = {
     "a list of names": ("a.jsonl", lines([{"text": t, "labels": of} for t, of in SEVERAL_PAIRS])),
-    "names between bars": ("a.csv", frame(labels=["|".join(of) for of in SETS]).to_csv(index=False)),
-    "a list as text": ("a.csv", frame(labels=SETS).to_csv(index=False)),
     "a list of 0 and 1": ("a.jsonl", lines([{"text": t, "labels": of} for t, of in zip(TEXTS, HOT, strict=True)])),
     "a list of 0 and 1 as text": ("a.csv", frame(labels=HOT).to_csv(index=False)),
     "numpy's list of 0 and 1": ("a.csv", frame(labels=[f"[{' '.join(map(str, of))}]" for of in HOT]).to_csv(index=False)),
     "columns of 0 and 1": ("a.csv", frame(**COLUMNS).to_csv(index=False)),
-    "columns of 0.0 and 1.0": ("a.csv", frame(**{n: map(float, of) for n, of in COLUMNS.items()}).to_csv(index=False)),
     "columns of yes and no": ("a.csv", frame(**{n: [["no", "yes"][y] for y in of] for n, of in COLUMNS.items()}).to_csv(index=False)),
-    "columns of True and False": ("a.csv", frame(**{n: map(bool, of) for n, of in COLUMNS.items()}).to_csv(index=False)),
     "Label Studio's choices": ("a.csv", table([["id", "text", "choice"], *([i, t, json.dumps({"choices": of}) if len(of) != 1 else of[0]] for i, (t, of) in enumerate(SEVERAL_PAIRS))])),
     "fastText's several": ("a.txt", "".join(f"{' '.join(f'__label__{n}' for n in of or ['none'])} {t}\n" for t, of in SEVERAL_PAIRS)),
 }  # fmt: skip
 ENTITIES: dict[str, tuple[str, str]] = {
     "two columns": ("a.tsv", column_file()),
-    "spaces": ("a.txt", column_file(" ")),
     "the tag first": ("a.conll", "\n".join("\t".join(line.split("\t")[::-1]) for line in column_file().split("\n"))),
-    "commas": ("a.csv", column_file(",")),
     "BILOU": ("a.tsv", column_file(I_PER="L-PER", B_LOC="U-LOC")),
     "IOBES": ("a.tsv", column_file(I_PER="E-PER", B_LOC="S-LOC")),
     "IOB1": ("a.tsv", column_file(B_PER="I-PER", B_LOC="I-LOC")),
@@ -171,10 +155,8 @@ ENTITIES: dict[str, tuple[str, str]] = {
     "a token a row": ("a.csv", table([["Sentence #", "Word", "Tag"], *([f"Sentence: {i}" if not n else "", t, g] for i, row in enumerate(TAGGED) for n, (t, g) in enumerate(zip(*row, strict=True)))])),
     "a token a row with ids": ("a.csv", table([["sentence_id", "words", "labels"], *([i, t, g] for i, row in enumerate(TAGGED) for t, g in zip(*row, strict=True))])),
     "lists": ("a.jsonl", lines([{"id": i, "tokens": t, "ner_tags": g} for i, (t, g) in enumerate(TAGGED)])),
-    "lists as text": ("a.csv", table([["tokens", "tags"], *TAGGED])),
     "tags between spaces": ("a.csv", table([["text", "labels"], *([" ".join(t), " ".join(g)] for t, g in TAGGED)])),
     "doccano": ("a.jsonl", lines([{"id": i, "text": " ".join(t), "label": SPANS} for i, (t, _) in enumerate(TAGGED)])),
-    "doccano's entities": ("a.jsonl", lines([{"text": " ".join(t), "entities": [{"id": 1, "label": g, "start_offset": a, "end_offset": b} for a, b, g in SPANS], "relations": []} for t, _ in TAGGED])),
     "Prodigy": ("a.jsonl", lines([{"text": " ".join(t), "spans": [{"start": a, "end": b, "label": g} for a, b, g in SPANS], "answer": "accept"} for t, _ in TAGGED])),
     "Label Studio": ("a.json", json.dumps([{"data": {"text": " ".join(t)}, "annotations": [{"result": [{"value": {"start": a, "end": b, "labels": [g]}} for a, b, g in SPANS]}]} for t, _ in TAGGED])),
     "Label Studio's small": ("a.json", json.dumps([{"text": " ".join(t), "label": [{"start": a, "end": b, "text": "x", "labels": [g]} for a, b, g in SPANS]} for t, _ in TAGGED])),
@@ -262,12 +244,6 @@ def test_tags_without_a_prefix(
     assert (found.task, found.labels, found.background) == ("tagging", labels, background)
 
 
-def test_numbers_of_tags_are_plain_tags(tmp_path: Path) -> None:
-    numbers = [{"tokens": t, "tags": [0 if g == "O" else 1 for g in tags]} for t, tags in TAGGED]
-    found = data(tmp_path, "a.jsonl", lines(numbers))
-    assert (found.labels, found.background) == (["0", "1"], "0")
-
-
 def test_spans_that_overlap_or_divide_a_word_are_counted(tmp_path: Path) -> None:
     marked = [[0, 3, "PER"], [0, 7, "PER"], [12, 16, "LOC"]]
     made = [{"text": f"Ana Lee saw Oslo {i}", "label": marked} for i in range(N)]
@@ -306,11 +282,6 @@ def test_splits_in_one_object(tmp_path: Path) -> None:
     assert found.labels == ["good", "bad"]
 
 
-def test_of_the_classes_1_and_2_the_rarer_is_positive(tmp_path: Path) -> None:
-    found = data(tmp_path, "a.csv", frame(label=[1 + (i % 4 == 0) for i in range(N)]).to_csv())
-    assert found.labels == ["1", "2"]
-
-
 def folder(place: Path, **files: str) -> str:
     place.mkdir()
     for name, content in files.items():
@@ -334,13 +305,6 @@ def test_a_class_that_train_lacks_counts_as_an_error(tmp_path: Path) -> None:
     assert (found.labels, found.unseen) == (["a", "b", "c"], ["d"])
     assert class_counts(found)["test"] == {"a": 10, "b": 10, "c": 10, "d": 10}
     assert any("Train has no row labelled 'd' (10), but test has" in n for n in found.notes)
-
-
-def test_a_folder_of_annotations_beside_texts_says_how_to_write_them(tmp_path: Path) -> None:
-    (tmp_path / "doc1.txt").write_text("Ana Lee saw Oslo")
-    (tmp_path / "doc1.ann").write_text("T1\tPER 0 7\tAna Lee\n")
-    with pytest.raises(CorpusError, match=r"write each \.ann file as a JSON object a line"):
-        read(Options(source=str(tmp_path)))
 
 
 CHOSEN = [{"text": t, "label": n} for t, n in NAMED_PAIRS]
@@ -399,27 +363,12 @@ def test_a_sheet_of_excel(tmp_path: Path) -> None:
     assert rows(found, "sentence", "label") == sorted(PAIRS)
 
 
-OBJECTS: dict[str, list[Any]] = {
-    "cats": [{"late": float(y), "fine": float(not y)} for y in POSITIVE],
-    "label": [{"name": n, "id": i % 7} for i, n in enumerate(NAMES)],
-    "annotations": [[{"user": 1, "label": n}] for n in NAMES],
-    "labels": [[{"name": n} for n in of] for of in SETS],
-}
-#: What is refused with the lines that convert it: the file, what reads what they make, and the task.
-CONVERTED: dict[str, tuple[str, str, dict[str, Any], str]] = {
-    "GLiNER": ("a.json", json.dumps([{"tokenized_text": t, "ner": [[0, 1, "PER"], [3, 3, "LOC"]]} for t, _ in TAGGED]), {}, "tagging"),
-    "a sentence a line": ("a.iob", "".join(" ".join(f"{t}|NN|{g}" for t, g in zip(*row, strict=True)) + "\n" for row in TAGGED), {}, "tagging"),
-    "chats": ("a.jsonl", lines([{"messages": [{"role": "user", "content": t}, {"role": "assistant", "content": n}]} for t, n in NAMED_PAIRS]), {}, "sentences"),
-    **{
-        f"objects: {name}": (
-            "a.jsonl",
-            lines([{"text": t, name: cell} for t, cell in zip(TEXTS, cells, strict=True)]),
-            {"label": "label.name"} if name == "label" else {},
-            "labels" if name in ("cats", "labels") else "sentences",
-        )
-        for name, cells in OBJECTS.items()
-    },
-    "a folder of texts for each class": ("", "", {}, "sentences"),
+#: What is refused with the lines that convert it: the file, and the task of what they make.
+CONVERTED: dict[str, tuple[str, str, str]] = {
+    "GLiNER": ("a.json", json.dumps([{"tokenized_text": t, "ner": [[0, 1, "PER"], [3, 3, "LOC"]]} for t, _ in TAGGED]), "tagging"),
+    "chats": ("a.jsonl", lines([{"messages": [{"role": "user", "content": t}, {"role": "assistant", "content": n}]} for t, n in NAMED_PAIRS]), "sentences"),
+    "objects": ("a.jsonl", lines([{"text": t, "annotations": [{"user": 1, "label": n}]} for t, n in NAMED_PAIRS]), "sentences"),
+    "a folder of texts for each class": ("", "", "sentences"),
 }  # fmt: skip
 
 
@@ -427,7 +376,7 @@ CONVERTED: dict[str, tuple[str, str, dict[str, Any], str]] = {
 def test_the_lines_of_a_refusal_make_a_file_that_is_read(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name, content, options, task = CONVERTED[case]
+    name, content, task = CONVERTED[case]
     path = tmp_path / "mine" / name
     for number, (text, label) in enumerate(NAMED_PAIRS if not name else []):
         (path / label).mkdir(parents=True, exist_ok=True)
@@ -441,18 +390,13 @@ def test_the_lines_of_a_refusal_make_a_file_that_is_read(
     monkeypatch.chdir(tmp_path)
     exec(code.partition(": ")[2], {"pandas": pd, "pathlib": pathlib})
     (made,) = (place for place in tmp_path.iterdir() if place.is_file())
-    read_as = read(Options(source=str(made), **options))
+    read_as = read(Options(source=str(made)))
     assert read_as.task == task
     if task == "tagging":
         assert rows(read_as, "tokens", "tags") == sorted(TAGGED)
-    elif task == "sentences":
-        assert (read_as.labels, rows(read_as, "sentence", "label")) == (
-            ["good", "bad"],
-            sorted(PAIRS),
-        )
     else:
-        assert len(read_as.labels) == (2 if "cats" in case else 3)
-        assert texts(read_as) == sorted(TEXTS)
+        assert read_as.labels == ["good", "bad"]
+        assert rows(read_as, "sentence", "label") == sorted(PAIRS)
 
 
 @pytest.mark.parametrize(
@@ -512,7 +456,6 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "one column": ("a.txt", "".join(f"DESC:manner {t}\n" for t in TEXTS).replace(",", ""), {}, "put a tab between them, or say with --delimiter"),
     "annotations of a form of their own": ("a.jsonl", lines([{"body": {"text": t}, "annotations": {"topic": "a"}} for t in TEXTS]), {}, "expected to tell which column is the"),
     "XML": ("a.xml", "<?xml version='1.0'?><text>good</text>", {}, "expected a table, got XML; write its rows as CSV"),
-    "YAML": ("nlu.yml", "nlu:\n- intent: greet\n", {}, "expected a table, got YAML"),
     "scores with fractions": (
         "a.tsv",
         "genre\tsentence1\tsentence2\tscore\n" + "".join(f"{'xy'[i % 2]}\t{t}\t{t} too\t{i / 7:.3f}\n" for i, t in enumerate(TEXTS)),
@@ -543,8 +486,6 @@ REFUSED: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
         {},
         "a.json:1: expected a JSON object, got {; write each object in one line, or all of them in one list",
     ),
-    "a sheet": ("a.xlsx", b"PK\x03\x04 nothing", {}, "save"),
-    "JSON that is a list of numbers": ("a.json", "[1, 2, 3]", {}, "expected a JSON list of objects or an object a line"),
     "no tags at all": ("a.csv", frame(label=POSITIVE).to_csv(index=False), {"task": "tagging"}, "expected a token a line"),
 }  # fmt: skip
 
@@ -612,22 +553,18 @@ def by_pandas(name: str, **how: Any) -> Write:
 
 WRITERS: dict[str, Write] = {
     "commas": by_csv(",", True),
-    "semicolons": by_csv(";", True),
     "all quoted": by_csv(",", True, quoting=csv.QUOTE_ALL),
     "tabs": by_csv("\t", True),
     "commas, no header": by_csv(",", False),
-    "tabs, no header": by_csv("\t", False),
     "pandas": by_pandas("a.csv"),
-    "pandas, no index": by_pandas("a.csv", index=False),
     "pandas, tabs": by_pandas("a.tsv", index=False, sep="\t"),
-    "records": by_pandas("a.json", orient="records"),
     "lines": by_pandas("a.json", orient="records", lines=True, force_ascii=False),
 }
 
 
 @pytest.mark.parametrize("how", WRITERS)
 @given(made=st.lists(CELLS, min_size=3, max_size=8))
-@written(40)
+@written(15)
 def test_rows_and_labels_come_back_unchanged(
     how: str, made: list[tuple[str, str]], tmp_path: Path
 ) -> None:
@@ -655,7 +592,7 @@ def test_rows_and_labels_come_back_unchanged(
     ),
 )
 @example(name="a.csv", case=ENTITIES["Prodigy"], edits=[(460, 0, b"\x80")])
-@written(150)
+@written(100)
 def test_a_damaged_file_of_any_name_ends_in_data_or_in_one_sentence(
     name: str, case: tuple[Any, ...], edits: list[tuple[int, int, bytes]], tmp_path: Path
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -28,11 +26,10 @@ from dicelab.fit import Options, choosing, load, predict
 from dicelab.fit.calibration import probabilities, stacked
 from dicelab.fit.candidates import columns_of
 from dicelab.fit.data import read
-from dicelab.fit.features import Words
+from dicelab.fit.features import Embeddings, Words
 from dicelab.fit.fitting import Fit
 from dicelab.fit.keeping import FINE_TUNED
 from dicelab.fit.linear import GRID, Linear, Pool, search, trained
-from dicelab.fit.options import FitError
 from dicelab.fit.problems import Problem, problem_of
 from dicelab.fit.report import _compared, verdict
 from dicelab.fit.result import Arm, FitResult
@@ -41,7 +38,7 @@ from dicelab.fit.training import Run, RunResult
 from dicelab.metrics.counts import Counts
 from dicelab.metrics.goal import Goal
 from dicelab.metrics.intervals import Difference
-from tests.fit.made_up import MAKERS, options, planned
+from tests.fit.made_up import options, planned
 
 pytestmark = pytest.mark.slow
 TEXTS = ("sentences", "pairs", "labels")
@@ -368,15 +365,6 @@ def test_rows_of_validation_are_decided_by_thresholds_of_other_folds(one: Fit) -
     np.testing.assert_array_equal(astuple(counts), astuple(expected))
 
 
-def test_a_mean_is_of_the_rows_that_it_is_asked_for(one: Fit) -> None:
-    best, of_run = one.result.simple, np.random.default_rng(0).normal(size=(9, 3))
-    assert best is not None
-    made = replace(best, scores=np.random.default_rng(1).normal(size=(len(best.pool.gold), 3)))
-    places = [int(np.flatnonzero(best.pool.validation == number)[0]) for number in (7, 2, 5)]
-    found = choosing.mean_on_validation(made, of_run, best.pool.select(np.array(places)))
-    assert found == pytest.approx((made.scores[places] + of_run[[7, 2, 5]]) / 2)
-
-
 def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float], str]) -> None:
     best = one.result.simple
     assert best is not None
@@ -430,7 +418,6 @@ def test_the_mean_decides_the_same_from_its_folder(
     decisions = result.problem.decide(result.kept.test, result.bias)
     assert said == found["predicted"].tolist() == result.problem.decision_texts(decisions, test)
     assert result.record["mean"]["test"] == pytest.approx(result.score.value)
-    assert "It is in the model" in str(result) or not np.any(result.bias)
     # What plain transformers loads decides by its own threshold, and it loads nothing else.
     with pytest.raises(ValueError, match="Unrecognized model"):
         AutoConfig.from_pretrained(made.folder / "model")
@@ -441,18 +428,16 @@ def test_the_mean_decides_the_same_from_its_folder(
         theirs = [answer["label"] == result.problem.labels[1] for answer in classify(columns[0])]
         assert int(np.sum(theirs)) == int(result.problem.goal.focused(counts.sum(0)).predicted)
     assert f"of {result.score_of(counts):.1f}" in str(result)
-    assert "Of the models within a standard error of the best, the simplest" in str(result)
     assert set(result.cost) == {"mean", linear.name}
     assert result.cost["mean"][0] > result.cost[linear.name][0] > 0
     assert "`linear/`" in (made.folder / "model" / "README.md").read_text(encoding="utf-8")
     assert not (run.folder / "model").exists()
 
 
-@pytest.mark.parametrize("task", WORDS)
 def test_the_mean_of_two_taggers_decides_the_same_from_its_folder(
-    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, linear, run, mean = with_mean(options(tmp_path, task, max_length=7), monkeypatch)
+    made, linear, run, mean = with_mean(options(tmp_path, "tagging", max_length=7), monkeypatch)
     made.report()
     assert mean.scores == pytest.approx((linear.scores + run.validation) / 2)
     assert mean.value == pytest.approx(made.result.compared["mean"])
@@ -461,15 +446,6 @@ def test_the_mean_of_two_taggers_decides_the_same_from_its_folder(
     kept, tokens = load(made.folder, "cpu"), made.inputs.data.splits["test"]["tokens"][:]
     tags = [" ".join(row) for row in kept.predict(tokens)]
     assert tags == made.problem.decision_texts(decisions, test)
-
-
-def test_scores_of_an_older_version_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made, _, run, _ = with_mean(options(tmp_path, "tagging"), monkeypatch)
-    np.savez_compressed(run.folder / "validation.npz", scores=run.validation[:, :-1])
-    with pytest.raises(FitError, match="older version of this package wrote them"):
-        made.search()
 
 
 # -- as a user has it ---------------------------------------------------------------------------
@@ -482,34 +458,20 @@ def test_without_linear_models_none_is_trained(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "model").exists()
 
 
-def test_a_stop_by_the_keyboard_says_where_the_best_model_is(
+def test_a_stop_at_any_time_leaves_the_best_model_so_far_and_says_where(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source = MAKERS["sentences"](tmp_path / "my.tsv")
+    asked = options(tmp_path, "sentences")
 
-    def stops(one: Fit) -> None:
+    def stops(*given: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Fit, "plan", stops)
-    told = f"fit {source} --text message --label flag --encoder tiny --device cpu"
-    assert main([*told.split(), "--out", str(tmp_path / "out")]) == 130
+    told = f"fit {asked.source} --text message --label flag --encoder tiny --device cpu"
+    with monkeypatch.context() as patched:
+        patched.setattr(Embeddings, "plain", stops)
+        assert main([*told.split(), "--out", asked.out]) == 130
     assert str(tmp_path / "out" / "model") in capsys.readouterr().err
-    assert load(tmp_path / "out", "cpu").predict(["Ada saw it"]).tolist() == ["hit"]
-
-
-def test_a_stop_at_any_time_leaves_the_best_model_so_far(tmp_path: Path) -> None:
-    asked = replace(options(tmp_path, "sentences"), minutes=0.5)
-    code = f"""
-import os
-from dicelab.fit import Options, fit
-from dicelab.fit.features import Embeddings
-Embeddings.plain = lambda *a: os._exit(9)
-fit(Options(**{vars(asked)!r}))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert done.returncode == 9, done.stderr.decode()
     assert load(asked.out, "cpu").predict(["Ada saw the tree"]).tolist() == ["hit"]
-    lines: list[str] = []
-    again = Fit(asked, lines.append)
+    again = Fit(asked, lambda line: None)
     again.read()
     assert set(again.linear()) == {"words", "embeddings", "words+embeddings"}

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dicebook import LOSS_NAMES, DiceLoss, SelfAdjustingDiceLoss, TverskyLoss, make_loss
+from dicebook import LOSS_NAMES, SelfAdjustingDiceLoss, make_loss
 from dicebook.losses import functional as L
 
 pytestmark = pytest.mark.filterwarnings("ignore:alpha=")
@@ -46,16 +46,18 @@ def value_and_gradient(
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", LOSS_NAMES)
-def test_ignoring_or_masking_a_row_is_leaving_it_out(name: str, level: str) -> None:
+def test_ignoring_or_masking_a_row_is_leaving_it_out_whatever_it_holds(name: str, level: str):
     x, y = batch(name)
     loss = make(name, level)
+    flat = torch.cat([x[0, :2], x[0, 4:], x[1]]).detach().requires_grad_()
+    expected, slope = value_and_gradient(loss, flat, torch.cat([y[0, :2], y[0, 4:], y[1]]))
+    x = x.detach().clone()
+    x[0, 2], x[0, 3] = torch.nan, torch.inf
+    x.requires_grad_()
     ignored = y.clone()
     ignored[0, 2:4] = -100
     mask = torch.ones(2, 6, dtype=torch.bool)
     mask[0, 2:4] = False
-    flat = torch.cat([x[0, :2], x[0, 4:], x[1]])
-    expected = value_and_gradient(loss, x, ignored)[0]
-    torch.testing.assert_close(loss(flat, torch.cat([y[0, :2], y[0, 4:], y[1]])), expected)
     for value, gradient in (
         value_and_gradient(loss, x, ignored),
         value_and_gradient(loss, x, y, mask),
@@ -64,7 +66,7 @@ def test_ignoring_or_masking_a_row_is_leaving_it_out(name: str, level: str) -> N
     ):
         torch.testing.assert_close(value, expected)
         assert (gradient[0, 2:4] == 0).all()
-        assert (gradient[1] != 0).all()
+        torch.testing.assert_close(gradient[mask], slope)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -79,23 +81,6 @@ def test_nothing_to_count_is_zero_and_attached(name: str, level: str, reduction:
         )
         assert value.item() == 0
         assert (gradient == 0).all()
-
-
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("name", LOSS_NAMES)
-def test_nan_in_padding_does_not_leak(name: str, level: str) -> None:
-    x, y = batch(name)
-    dirty = x.detach().clone()
-    dirty[1, 3:] = torch.nan
-    dirty[0, 0] = torch.inf
-    dirty.requires_grad_()
-    y[1, 3:] = -100
-    y[0, 0] = -100
-    loss = make(name, level)
-    value, gradient = value_and_gradient(loss, dirty, y)
-    expected, clean = value_and_gradient(loss, x, y)
-    torch.testing.assert_close(value, expected)
-    torch.testing.assert_close(gradient, clean)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -247,20 +232,8 @@ def test_autocast_does_not_lower_the_precision() -> None:
         torch.testing.assert_close(actual, expected)
 
 
-def test_an_absent_class_is_skipped_by_default_unless_classes_are_chosen() -> None:
-    x, y = batch("dl")
-    y = y.clamp(max=1)
-    tversky = functools.partial(L.dice, fp_weight=0.5, fn_weight=0.5)
-    for loss, kind in ((L.dice, DiceLoss), (tversky, TverskyLoss)):
-        for classes, absent in ((None, "skip"), ([1, 2], "keep")):
-            expected = loss(x, y, classes=classes, absent=absent)
-            other = "keep" if absent == "skip" else "skip"
-            assert (loss(x, y, classes=classes, absent=other) - expected).abs() > 1e-3
-            torch.testing.assert_close(loss(x, y, classes=classes), expected)
-            module = kind(classes=classes)
-            torch.testing.assert_close(module.loss_of(module.statistics(x, y)), expected)
-    nothing = L.binary_dice(x[..., 0], torch.zeros(2, 6))
-    assert nothing.item() > 0  # the positive class of a binary loss always counts
+def test_the_positive_class_of_a_binary_loss_always_counts() -> None:
+    assert L.binary_dice(batch("binary_dl")[0], torch.zeros(2, 6)).item() > 0
 
 
 def test_hard_negatives_are_the_most_probable_ones() -> None:

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from dicebook.losses import equations, functional
+from dicebook.losses import functional
 
 pytestmark = pytest.mark.filterwarnings("ignore:alpha=")
 LOSSES: dict[str, Any] = {
@@ -30,25 +30,11 @@ def test_a_class_of_hardly_any_mass_has_a_finite_gradient_without_smoothing() ->
             assert torch.autograd.grad(value, x)[0].isfinite().all(), (margin, options)
 
 
-def test_margins_have_a_finite_gradient_where_p_is_1() -> None:
-    x = torch.tensor([[20.0], [0.0], [0.0]], requires_grad=True)
-    (gradient,) = torch.autograd.grad(equations.margins(x).sum(), x)
-    exact = x.detach().double().requires_grad_()
-    (expected,) = torch.autograd.grad(equations.margins(exact).sum(), exact)
-    torch.testing.assert_close(gradient, expected.float())
-
-
 def test_squared_tversky_without_a_price_for_misses_is_zero_where_all_is_right() -> None:
     x, y = 9.0 * torch.eye(3), torch.arange(3)
     for target in (y, torch.eye(3)):
         value = functional.dice(x, target, fp_weight=1.0, fn_weight=0.0, smooth=1e-9)
         assert abs(value.item()) < 1e-6
-
-
-def test_the_margin_of_one_class_is_that_of_all() -> None:
-    x = torch.tensor([[0.0, 1.0, 2.0], [30.0, 0.0, -5.0], [1.0, 1.0, 0.0]], dtype=torch.float64)
-    y = F.one_hot(torch.tensor([2, 0, 1])).t()
-    torch.testing.assert_close(equations.margin_of(x, y), (equations.margins(x) * y).sum(0))
 
 
 class _Device(torch.Tensor):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+import dicebook
 from dicebook import (
     LOSS_NAMES,
     BinaryDiceLoss,
@@ -91,8 +92,6 @@ def test_weights_are_state_and_move_with_the_module() -> None:
 
 
 def test_errors_come_when_the_module_is_made() -> None:
-    with pytest.raises(TypeError, match="gama"):
-        FocalLoss(gama=2.0)  # type: ignore[call-arg]
     for kind, options, said in (
         (
             DiceLoss,
@@ -284,3 +283,25 @@ def test_each_option_is_told_with_its_function_or_with_dice(kind: type[Loss]) ->
         options_told(functional.dice) & taken if "those of `dice`" in text else set()
     )
     assert told - {"TypeError", "UserWarning"} == taken
+
+
+@pytest.mark.parametrize("kind", MODULES)
+def test_an_option_has_the_default_of_the_function(kind: type[Loss]) -> None:
+    own = {"alpha": 0.1} if "SelfAdjusting" in kind.__name__ else {}
+    own |= {"fp_weight": 0.5, "fn_weight": 0.5} if "Tversky" in kind.__name__ else {}
+    theirs = inspect.signature(kind.function).parameters
+    for name, option in inspect.signature(kind).parameters.items():
+        assert option.default == own.get(name, theirs[name].default), name
+        assert option.annotation in theirs[name].annotation, name
+    fixed = {name for name, option in theirs.items() if option.kind is option.KEYWORD_ONLY}
+    assert fixed - set(kind.option_names) <= {"alpha", "fp_weight", "fn_weight"}
+
+
+@pytest.mark.parametrize("kind", MODULES)
+def test_errors_name_the_loss_and_each_of_its_options(kind: type[Loss]) -> None:
+    assert getattr(dicebook, kind.__name__) is kind
+    known = f"{kind.__name__} has no option 'gamme'; its options are {', '.join(kind.option_names)}"
+    with pytest.raises(TypeError, match=f"^{known}$"):
+        kind(gamme=2)
+    with pytest.raises(TypeError, match=f"^{kind.__name__} takes options by name alone"):
+        kind(1.0)

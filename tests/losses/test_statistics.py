@@ -85,8 +85,6 @@ def test_statistics_refuse_what_they_cannot_do() -> None:
     with pytest.raises(ValueError, match="both fp_weight and fn_weight"):
         stats.loss(fp_weight=0.5)
     assert stats.all_reduce(None) is stats
-    with pytest.raises(ValueError, match="statistics need level='set'"):
-        DiceLoss(level="example").statistics(torch.zeros(1, 2), torch.tensor([0]))
 
 
 def network(binary: bool = False) -> nn.Sequential:

@@ -46,18 +46,6 @@ def test_a_trainer_after_two_that_were_interrupted_in_a_micro_batch_is_exact() -
 
 
 @pytest.mark.slow
-def test_a_trainer_that_finds_its_batch_size_is_exact() -> None:
-    dataset = trainer_worker.rows(16)
-    model = failing(RuntimeError("CUDA out of memory. Tried to allocate"), 2, 4)
-    steps = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4}
-    adapter = TrainerLoss(WeightedSum(CrossEntropyLoss(), DiceLoss()))
-    trainer, gradient = fit(model, adapter, dataset, auto_find_batch_size=True, **steps)
-    size = trainer._train_batch_size
-    assert size < 4
-    assert distance(gradient, truth(adapter.loss, dataset[: 4 * size])[0]) < 2e-6
-
-
-@pytest.mark.slow
 def test_gradient_checkpointing_changes_nothing() -> None:
     error, _, _ = check("self-adjusting", accumulation=4, checkpointing=True)
     assert error < 2e-6

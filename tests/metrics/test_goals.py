@@ -6,11 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, f1_score, fbeta_score, precision_recall_curve
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    f1_score,
+    fbeta_score,
+    precision_recall_curve,
+    precision_recall_fscore_support,
+)
 
-from dicelab.metrics.counts import Counts
+from dicelab.metrics.counts import Counts, average_precision
 from dicelab.metrics.goal import Goal
-from dicelab.tasks import tagging
+from dicelab.tasks import tagging, thresholds
 from dicelab.tasks.thresholds import best_threshold, calibrated_plug_in
 
 TAGS = ["O", "B-LOC", "B-PER", "I-LOC", "I-PER"]
@@ -68,16 +75,6 @@ def test_a_class_that_is_neither_said_nor_there_is_left_out_of_macro_f1() -> Non
     )
 
 
-def test_scores_of_several_labels_are_those_of_scikit_learn() -> None:
-    rng = np.random.default_rng(1)
-    gold, said = rng.random((2, 100, 5)) < [0.5, 0.3, 0.2, 0.1, 0.05]
-    counts = Counts.of_labels(gold, said).sum(0)
-    for metric, average in (("f1", "micro"), ("macro-f1", "macro")):
-        expected = 100 * f1_score(gold, said, average=average, zero_division=0)
-        goal = Goal(metric, (0, 1, 2, 3, 4), absent=True)
-        assert goal.value(counts) == pytest.approx(expected)
-
-
 def margins(seed: int, rows: int = 120) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     gold = (rng.random(rows) < 0.2).astype(int)
@@ -133,3 +130,94 @@ def test_the_expected_f1_finds_the_best_threshold_and_scatters_less() -> None:
 def test_margins_that_say_nothing_end_in_yes_to_all() -> None:
     x = np.linspace(-1, 1, 40)
     assert (x > calibrated_plug_in(x, (x < -0.5).astype(int))).all()
+
+
+RNG = np.random.default_rng(0)
+GOLD, PREDICTED = RNG.random((2, 60, 4)) < [0.5, 0.3, 0.1, 0.0]
+
+
+def scores_of(gold: np.ndarray, predicted: np.ndarray, average: str | None) -> list[np.ndarray]:
+    found = precision_recall_fscore_support(
+        gold, predicted, average=average, beta=2.0, zero_division=0
+    )
+    return list(found[:3])
+
+
+def test_scores_of_each_label_are_those_of_scikit_learn() -> None:
+    counts = Counts.of_labels(GOLD, PREDICTED).sum(0)
+    for ours, theirs in zip(
+        (counts.precision, counts.recall, counts.fbeta(2.0)),
+        scores_of(GOLD, PREDICTED, None),
+        strict=True,
+    ):
+        np.testing.assert_allclose(ours, theirs)
+    assert (counts.predicted[3], counts.f1[3]) == (0, 0)  # neither predicted nor there
+
+
+def test_sets_count_as_labels_do_all_together() -> None:
+    sets = ([set(np.flatnonzero(row)) for row in rows] for rows in (GOLD, PREDICTED))
+    found = Counts.of_sets(*sets)
+    theirs = [100 * float(score) for score in scores_of(GOLD, PREDICTED, "micro")]
+    assert [found.percent()["precision"], found.percent()["recall"]] == pytest.approx(theirs[:2])
+    assert found == Counts(*map(int, Counts.of_labels(GOLD, PREDICTED).sum(0).sum(0)._parts()))
+
+
+def test_counts_add_up_whatever_the_parts() -> None:
+    whole = Counts.of_labels(GOLD, PREDICTED)
+    halves = whole[:25].sum(0) + whole[25:].sum(0)
+    stacked = Counts.stack([whole[:30], whole[30:]]).sum(0).sum(0)
+    drawn = whole.resampled(np.ones((1, 60)))[0]
+    rows = whole.by_row(np.repeat([2, 0, 1], 20), 3)
+    for counts in (halves, stacked, drawn, rows.sum(0)):
+        np.testing.assert_array_equal(counts._parts(), whole.sum(0)._parts())
+    np.testing.assert_array_equal(rows[2]._parts(), whole[:20].sum(0)._parts())
+
+
+SCORED = st.lists(
+    st.tuples(st.integers(-9, 9).map(lambda k: k / 2), st.integers(0, 1)), min_size=1, max_size=15
+)
+
+
+def test_of_equals_the_one_nearest_to_the_usual_threshold_is_taken() -> None:
+    assert thresholds.best([-3.0, -1.0, 0.5, 2.0], [7.0, 7.0, 7.0, 6.0]) == 0.5
+    assert thresholds.best([-3.0, 4.0], [1.0, 2.0]) == 4.0
+
+
+@settings(deadline=None)
+@given(SCORED, st.integers(0, 3))
+def test_the_best_f1_is_found(rows: list[tuple[float, int]], without_score: int) -> None:
+    scores, right = np.array([s for s, _ in rows]), np.array([r for _, r in rows])
+    gold = [*right, *[1] * without_score]
+
+    def f1(threshold: float) -> float:
+        said = [*(scores > threshold).astype(int), *[0] * without_score]
+        return 2 * float(np.dot(said, gold)) / max(1, sum(said) + sum(gold))
+
+    tuned = thresholds.best_f1(scores, right, sum(gold))
+    said = [*(scores > tuned).astype(int), *[0] * without_score]
+    assert f1(tuned) == pytest.approx(f1_score(gold, said, zero_division=0))
+    assert f1(tuned) == pytest.approx(max(f1(t) for t in [-99.0, 99.0, *(scores + 0.1)]))
+    assert thresholds.best_f1([], [], 3) == 0
+
+
+def test_who_predicts_nothing_reaches_any_precision_and_has_no_recall() -> None:
+    silent = Counts(*np.array([[0], [0], [5]]))
+    assert Goal("f1", (0,), at_precision=0.9).value(silent) == 0
+    assert Goal("f1", (0,), at_recall=0.9).value(silent) == -200
+
+
+@pytest.mark.parametrize("decimals", [0, 9])  # with ties and without
+def test_average_precision_is_that_of_scikit_learn_also_of_resampled_rows(decimals: int) -> None:
+    rng = np.random.default_rng(decimals)
+    gold = rng.random(200) < 0.2
+    scores = (rng.normal(size=200) + gold).round(decimals)
+    counts = Counts.at_positives(scores, gold)
+    expected = 100 * average_precision_score(gold, scores)
+    assert average_precision(counts.sum(0)) == pytest.approx(expected)
+    weights = rng.multinomial(200, np.full(200, 1 / 200), 3).astype(float)
+    for found, of_row in zip(average_precision(counts.resampled(weights)), weights, strict=True):
+        expected = 100 * average_precision_score(gold, scores, sample_weight=of_row)
+        assert found == pytest.approx(expected)
+    fewer = average_precision(Counts.at_positives(scores, gold, most=20).sum(0))
+    assert abs(fewer - average_precision(counts.sum(0))) < 3
+    assert average_precision(Counts.at_positives(scores, gold & False).sum(0)) == 0

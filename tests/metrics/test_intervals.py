@@ -26,10 +26,9 @@ def runs_of_two_arms(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("runs", [2, 3, 6])
 @pytest.mark.parametrize(
-    ("of_run", "of_both"),
-    [(0.0, 0.5), (0.15, 0.5), (0.4, 0.3)],
+    ("runs", "of_run", "of_both"),
+    [(3, 0.0, 0.5), (2, 0.15, 0.5), (6, 0.4, 0.3)],
     ids=["rows scatter", "both scatter", "runs scatter"],
 )
 def test_a_difference_is_covered_as_often_as_it_says(runs, of_run, of_both):

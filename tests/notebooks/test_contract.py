@@ -22,7 +22,10 @@ from tests.tiny_backbones import save_backbone
 
 pytestmark = pytest.mark.slow
 
-SHORT = {"loss": "dl", "epochs": 2, "train_size": 32, "eval_size": 16, "reader_epochs": 0}
+# Section 9.10 trains two more taggers, which no parameter shortens and no record holds.
+ASIDE = "starts = {start: f1_after_passes(start)"
+SMALL = {"encoder": "tiny", "train_size": 32, "eval_size": 16, "reader_epochs": 0}
+SHORT = {"loss": "dl", "epochs": 2, **SMALL}
 
 
 def record(folder: Path, loss: str) -> dict[str, object]:
@@ -43,7 +46,9 @@ def execute(
     monkeypatch.setattr("matplotlib.pyplot.show", lambda: None)
     chapter = nbformat.read(root / "notebooks" / f"{name}.ipynb", as_version=4)
     namespace: dict[str, Any] = {}
-    for cell in (cell for cell in chapter.cells if cell.cell_type == "code"):
+    for cell in chapter.cells:
+        if cell.cell_type != "code" or ASIDE in cell.source:
+            continue
         exec(cell.source, namespace)
         if "parameters" in cell.metadata.get("tags", []):
             namespace.update(parameters)
@@ -83,9 +88,8 @@ def test_a_loss_of_the_reader_s_own_enters_the_chapter(root, tmp_path, monkeypat
         "        return self.by * super().forward(logits.flatten(0, -2), labels.flatten())\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    short = {"epochs": 1, "max_steps": 3, "train_size": 32, "eval_size": 16, "reader_epochs": 0}
-    folder = str(tmp_path / "run")
-    execute(root, monkeypatch, loss="ce,mine:Scaled", **short, output_dir=folder)
+    short = {"loss": "ce,mine:Scaled", "epochs": 1, "max_steps": 3, **SMALL}
+    execute(root, monkeypatch, **short, output_dir=str(tmp_path / "run"))
     theirs, ours = (record(tmp_path / "run", name) for name in ("mine:Scaled", "ce"))
     assert theirs["parameters"]["loss"] == "mine:Scaled"
     assert theirs["metrics"] == ours["metrics"]

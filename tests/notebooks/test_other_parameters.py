@@ -7,17 +7,18 @@ They must give again what the committed notebook holds.
 
 from __future__ import annotations
 
+import ast
 import logging
 import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import papermill
 import pytest
+from jupyter_client.manager import KernelManager
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 from dicelab.records import runs
@@ -43,15 +44,35 @@ EXPERIMENTS = [ROOT / "notebooks" / f"{name}.ipynb" for name in PARAMETERS]
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def elsewhere(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, where Python finds the package that the wheel installed."""
-    for name, value in QUIET.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("PYTHONPATH", str(installed), prepend=os.pathsep)
-    folder = tmp_path / "elsewhere"
-    folder.mkdir()
-    return folder
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty folder."""
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+@pytest.fixture(scope="module")
+def kernel(elsewhere: Path, installed: Path) -> Iterator[KernelManager]:
+    """A kernel in that folder, where Python finds the package that the wheel installed.
+
+    One chapter after the other has it, for to import torch takes longer than most of them do.
+    """
+    paths = [str(installed), *filter(None, [os.environ.get("PYTHONPATH")])]
+    made = KernelManager(kernel_name="python3")
+    made.client_class = "jupyter_client.asynchronous.AsyncKernelClient"  # as papermill has it
+    environment = {**os.environ, **QUIET, "PYTHONPATH": os.pathsep.join(paths)}
+    made.start_kernel(cwd=str(elsewhere), env=environment)
+    yield made
+    made.shutdown_kernel(now=True)
+
+
+def ask(kernel: KernelManager, code: str, value: str = "None") -> str:
+    """What a value is after some code, as the kernel prints it."""
+    client = kernel.blocking_client()
+    client.start_channels()
+    client.wait_for_ready()
+    reply = client.execute_interactive(code, user_expressions={"value": value})
+    client.stop_channels()
+    return reply["content"]["user_expressions"]["value"]["data"]["text/plain"]
 
 
 def checked(notebook: nbformat.NotebookNode) -> list[tuple[str, list[Any]]]:
@@ -66,10 +87,15 @@ def checked(notebook: nbformat.NotebookNode) -> list[tuple[str, list[Any]]]:
 
 @pytest.mark.parametrize("chapter", EXPERIMENTS, ids=lambda path: path.stem)
 def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
-    chapter: Path, elsewhere: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    chapter: Path,
+    elsewhere: Path,
+    kernel: KernelManager,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     parameters = {**PARAMETERS[chapter.stem], "output_dir": str(tmp_path / "run")}
-    options = {"cwd": elsewhere, "progress_bar": False, "log_output": True}
+    options = {"km": kernel, "progress_bar": False, "log_output": True}
+    ask(kernel, "%reset -f")
     with caplog.at_level(logging.INFO, logger="papermill"):
         executed = papermill.execute_notebook(
             chapter, elsewhere / "out.ipynb", parameters, **options
@@ -90,7 +116,7 @@ def test_a_shortened_chapter_records_its_run_and_repeats_the_stored_outputs(
     assert sorted(pages) == sorted(p.parent for p in (tmp_path / "run").rglob("record.json"))
 
 
-def test_elsewhere_the_package_is_the_wheel_s(elsewhere: Path, installed: Path) -> None:
-    code = "import dicebook, dicelab; print(dicebook.__file__, dicelab.__file__)"
-    found = subprocess.check_output([sys.executable, "-c", code], cwd=elsewhere, text=True)
-    assert [Path(file).parents[1] for file in found.split()] == [installed, installed]
+def test_elsewhere_the_package_is_the_wheel_s(kernel: KernelManager, installed: Path) -> None:
+    code = "import dicebook, dicelab"
+    found = ask(kernel, code, "[dicebook.__file__, dicelab.__file__]")
+    assert [Path(file).parents[1] for file in ast.literal_eval(found)] == [installed, installed]

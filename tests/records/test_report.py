@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import re
-from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
@@ -30,15 +28,6 @@ def record() -> dict:
     )
 
 
-def test_the_page_stands_beside_the_record(record: dict, tmp_path: Path) -> None:
-    report.write_record(tmp_path / "run" / "dsc", record)
-    assert sorted(path.name for path in (tmp_path / "run" / "dsc").iterdir()) == [
-        "record.json",
-        "report.html",
-    ]
-    assert json.loads((tmp_path / "run" / "dsc" / "record.json").read_text()) == record
-
-
 def test_the_page_holds_every_part_of_the_record(record: dict) -> None:
     text = report.page(record)
     assert "<h1>09_named_entities: dsc on &lt;mine&gt;</h1>" in text
@@ -59,7 +48,3 @@ def test_the_picture_is_of_the_curves(record: dict) -> None:
     assert found
     assert found[1] == "At the end: loss 0.25, validation_loss 0.55, validation_f1 31.25."
     assert Image.open(io.BytesIO(base64.b64decode(found[2]))).size == (1080, 360)
-
-
-def test_a_run_without_epochs_has_no_curves(record: dict) -> None:
-    assert "<img" not in report.page({**record, "history": []})

@@ -42,15 +42,6 @@ def _effect(
     return SearchEffect(f"task {number}", source, stratum, positives, mean, 0.0, 0.0, error, 0.0, 5)
 
 
-def test_one_task_a_source_and_no_noise_is_students_interval() -> None:
-    d = np.random.default_rng(0).normal(0.5, 2, 9)
-    p = pool([_effect(i, x, 1e-3) for i, x in enumerate(d)])
-    low, high = stats.t.interval(0.95, 8, d.mean(), stats.sem(d))
-    assert p.over_all[:3] == pytest.approx((d.mean(), low, high), rel=1e-3)
-    assert p.over_all.p == pytest.approx(stats.ttest_1samp(d, 0).pvalue, rel=1e-2)
-    assert p.source**2 + p.task**2 == pytest.approx(d.var(ddof=1), rel=1e-2)
-
-
 def test_the_slope_is_that_of_least_squares() -> None:
     """One task a source, hardly any noise, two strata: least squares with Student's intervals."""
     rng = np.random.default_rng(5)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dicelab.records.speed import faster, scores, shares
+from dicelab.records.speed import faster, scores
 
 STEPS = [19, 38, 76, 153]
 
@@ -28,13 +28,6 @@ def _records(lead: int, draws: int = 4) -> list[dict[str, Any]]:
                     | {"test": test, "gold": [8] * 10}
                 )
     return found
-
-
-def test_shares_are_those_of_trapezoids() -> None:
-    values = [3.0, 5.0, 4.0, 9.0]
-    x = np.log(STEPS)
-    assert shares(STEPS) @ values == pytest.approx(np.trapezoid(values, x) / (x[-1] - x[0]))
-    assert shares(STEPS).sum() == pytest.approx(1)
 
 
 def test_the_difference_is_that_of_a_loop() -> None:
@@ -77,10 +70,6 @@ def test_the_difference_after_one_number_of_steps() -> None:
     assert later is not None
     assert later.mean == pytest.approx(200 * 20 / 170)
     assert faster(records, "dice", "ce_start", "tuned", after=20) is None
-
-
-def test_arms_that_are_the_same_differ_by_nothing() -> None:
-    assert faster(_records(0), "dice", "ce_start", "tuned") == pytest.approx((0, 0, 0, 4))
 
 
 def test_a_draw_without_all_lengths_does_not_count() -> None:

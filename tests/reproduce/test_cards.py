@@ -47,7 +47,7 @@ def test_a_taken_card_is_waited_for_and_comes_back_from_a_killed_run(tmp_path: P
     assert told == {"0", "1"}
     third = start("0,1", SAY, **here)
     with pytest.raises(subprocess.TimeoutExpired):
-        third.wait(timeout=3)
+        third.wait(timeout=2)
     first.kill()
     assert third.communicate(timeout=60)[0].strip() in told
     second.kill()

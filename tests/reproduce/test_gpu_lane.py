@@ -12,6 +12,8 @@ from reproduce import gpu as everything
 @pytest.mark.slow
 def test_one_command_tries_out_everything_and_leaves_a_record(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(everything, "SYSTEMS", [(9, "pairs")])
+    small = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    monkeypatch.setattr(everything, "STEP", small)
     monkeypatch.setenv("DICEBOOK_DATA", str(tmp_path / "data"))
     options = ["--device", "cpu", "--no-compile", "--seconds", "0.01", "--out", str(tmp_path)]
     assert everything.main([*options, "--sizes", "tiny"]) == 0

@@ -12,7 +12,7 @@ from dicelab.corpora.registry import CORPORA
 from dicelab.records import paper
 from reproduce import estimate, grid, memory
 from reproduce.comparisons import TABLES
-from reproduce.profiles import LEFT_OUT, PROFILES, RATES
+from reproduce.profiles import PROFILES, RATES
 from reproduce.systems import SYSTEMS, experiment_of
 
 EVERY = [(table, profile) for table in TABLES for profile in PROFILES]
@@ -189,14 +189,6 @@ def test_no_number_stands_beside_a_corpus_of_another_language() -> None:
     assert grid.printed(grid.only(jobs, ["uner_en_ewt"])[0].parameters) is None
 
 
-def test_a_command_may_ask_for_one_loss() -> None:
-    jobs = grid.only(grid.jobs(6, "paper"), ["squad11"], ["ce", "dsc"])
-    assert {job.parameters["loss"] for job in jobs} == {"ce", "dsc"}
-    assert len(jobs) == 2 * 2 * 2  # losses, readers, models
-    with pytest.raises(grid.GridError, match="expected losses of ce, fl, dl, dsc; got tl"):
-        grid.only(grid.jobs(7, "paper"), losses=["tl"])
-
-
 def test_each_command_of_the_page_runs_the_rows_of_its_corpus(root: Path) -> None:
     stored = (root / "docs" / "tables.md").read_text(encoding="utf-8")
     commands = re.findall(r"`TABLE=(\d+) CORPORA=(\w+)`", stored)
@@ -207,11 +199,3 @@ def test_each_command_of_the_page_runs_the_rows_of_its_corpus(root: Path) -> Non
         for job in grid.only(grid.jobs(int(table), "paper", [corpus]), [corpus])
     ]
     assert all(row in run for row in ROWS)
-
-
-def test_what_the_laptop_leaves_out_is_trained_when_asked_for() -> None:
-    for table, corpora in LEFT_OUT.items():
-        for corpus in corpora:
-            assert corpus in {each.corpus for each in grid.comparisons(table, "paper")}
-            assert corpus not in {each.corpus for each in grid.comparisons(table, "laptop")}
-            assert corpus in {each.corpus for each in grid.comparisons(table, "laptop", (corpus,))}

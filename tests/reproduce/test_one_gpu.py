@@ -6,13 +6,12 @@ import re
 import shlex
 import subprocess
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from dicelab.corpora.registry import CORPORA
 from dicelab.records import paper
-from reproduce import estimate, gpu, grid
+from reproduce import estimate, grid
 from tests.checkout import ROOT, blocks
 
 PAGE = "docs/reproduce.md"
@@ -65,24 +64,6 @@ def test_the_walk_to_table_7_is_that_of_its_four_runs(capsys: pytest.CaptureFixt
     assert laptop == reproduced.replace("paper", "laptop")
     small = grid.only(grid.jobs(7, "laptop", ["mrpc"]), ["mrpc"], ["ce", "dsc"])
     assert {job.parameters["seed"] for job in small} == {0, 1, 2}
-
-
-def test_the_walk_to_table_5_is_that_of_its_five_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    of_gpu, _, of_runs, *_ = block_with("conll03 --source")
-    assert set(shlex.split(of_gpu)[2].removeprefix("ONLY=").split()) <= set(gpu.STEPS)
-    assert "Table 5, profile paper: 5 runs" in estimated(of_runs, capsys)
-    assert "Five runs" in TEXT
-    printed = {row.printed.get("f1") for row in paper.table(5).rows}
-    assert [f1 for f1 in re.findall(r"\b9\d\.\d+", TEXT) if f1 not in printed] == []
-    jobs = grid.only(grid.jobs(5), ["conll03"])
-    searches = {job.searched for job in jobs}
-    assert f"{len(searches)} searches of three rates and {len(jobs)} runs" in TEXT
-    followed = Path(re.findall(r"`tail -f (\S+)`", TEXT)[0])
-    assert any(f"/{job.name}/" in str(followed) for job in grid.jobs(5, "paper"))
-
-
-def test_git_does_not_track_what_a_table_writes() -> None:
-    subprocess.run(["git", "check-ignore", "-q", "runs/reproduced/paper"], cwd=ROOT, check=True)
 
 
 def test_the_corpora_of_the_laptop_table_are_those_it_names() -> None:

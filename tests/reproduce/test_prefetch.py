@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import pytest
@@ -40,19 +39,3 @@ def test_a_run_reads_the_commit_that_is_fetched(monkeypatch: pytest.MonkeyPatch)
     commit = encoders.REVISIONS["bert-base-cased"]
     assert [options.get("revision") for options in asked] == [commit, "main", None]
     assert all(len(commit) == 40 for commit in encoders.REVISIONS.values())
-
-
-def test_the_weights_of_an_encoder_have_a_hash(tmp_path, monkeypatch):
-    assert encoders.weights_sha256("tiny") is None
-    assert encoders.weights_sha256(str(tmp_path)) is None
-    weights = tmp_path / "model.safetensors"
-    weights.write_bytes(b"weights")
-    wanted = hashlib.sha256(b"weights").hexdigest()
-    assert encoders.weights_sha256(str(tmp_path)) == wanted
-    monkeypatch.setattr(
-        encoders,
-        "try_to_load_from_cache",
-        lambda name, file, revision: str(weights) if (name, revision) == ("a/b", "c") else None,
-    )
-    assert encoders.weights_sha256("a/b", "c") == wanted
-    assert encoders.weights_sha256("a/b", "d") is None

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from dicelab.fit.data import read
-from dicelab.fit.inputs import prepare
 from dicelab.fit.options import Options
 from dicelab.records import runs
 from studies import own_data
@@ -90,17 +89,6 @@ def test_a_draw_is_recorded_and_not_run_again(
         monkeypatch.setattr(own_data, method, lambda *a: pytest.fail("run again"))
     own_data.run_draw(corpus, 0, ("fit", "words", "trainer"), **usual)
     assert runs.read_records(out) == records
-
-
-def test_a_conditional_random_field_learns_tags(tmp_path: Path) -> None:
-    pytest.importorskip("sklearn_crfsuite")
-    rows = [
-        {"tokens": [word, "was", "here"], "tags": ["B-PER" if word.istitle() else "O", "O", "O"]}
-        for word in ("Ada", "he", "Max", "she", "Eve", "it")
-    ]
-    source = own_data.write(dict.fromkeys(("train", "validation", "test"), rows), tmp_path)
-    f1, _ = own_data.words(prepare(Options(source=str(source), encoder="tiny")), 0)
-    assert f1 == 100
 
 
 def test_the_table_compares_within_a_draw() -> None:

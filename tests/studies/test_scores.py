@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from dicelab.tasks import thresholds
 from dicelab.tasks.tagging import score
 from studies.whole_models.scores import Gold, best_threshold, candidates, f1, plug_in
 
@@ -90,24 +89,3 @@ def test_plug_in_is_the_best_of_all_cuts_in_expectation(seed: int, shift: float)
 
     best = max(expected(p >= at) for at in p)
     assert expected(logits[:, 1] > plug_in(logits)) == pytest.approx(best)
-
-
-def test_plug_in_is_that_of_the_tasks() -> None:
-    margin = np.random.default_rng(1).normal(-2, 2, 500)
-    logits = np.stack([np.zeros_like(margin), margin], 1)
-    own, theirs = plug_in(logits), thresholds.plug_in(margin)
-    np.testing.assert_array_equal(margin > own, margin > theirs)
-
-
-def test_plug_in_finds_the_threshold_of_a_calibrated_model() -> None:
-    rng = np.random.default_rng(0)
-    margin = rng.normal(-3, 2, 20_000)
-    p = 1 / (1 + np.exp(-margin))
-    y = rng.random(20_000) < p
-
-    def score(at: float) -> float:
-        called = margin > at
-        return float(200 * (called & y).sum() / (called.sum() + y.sum()))
-
-    best = max(score(at) for at in np.linspace(-4, 2, 121))
-    assert score(plug_in(np.stack([np.zeros_like(margin), margin], 1))) > best - 0.7

@@ -46,11 +46,6 @@ def test_each_word_belongs_to_the_window_in_which_it_is_deeper(lengths, room):
             assert depth[mine] >= max(depth.values()) - 1 or mine in (found[0], found[-1])
 
 
-def test_no_room_is_said() -> None:
-    with pytest.raises(ValueError, match="room for at least one sub-word; 3 too few"):
-        windows([1, 1], -2)
-
-
 # Like the sentences of MSRA that hold a tenth of its entities: hundreds of characters.
 LONG = {
     "tokens": [chr(0x4E00 + i % 50) for i in range(300)],

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import shutil
-from collections import namedtuple
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
 
 from dicelab.training import checkpoints
 from dicelab.training.checkpoints import alone_in
@@ -78,21 +74,6 @@ def test_damaged_parameters_are_named(finished: Path, tmp_path: Path) -> None:
     (tmp_path / "run" / "ce" / "parameters.json").write_text('{"corpus": "x", "enc')
     with pytest.raises(ParameterError, match=r"run/ce/parameters\.json is damaged \(.*column"):
         train_tagger(experiment(tmp_path / "run"))
-
-
-def test_a_full_disk_is_called_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos")
-
-    monkeypatch.setattr(torch, "save", full)
-    with pytest.raises(RuntimeError, match="inline_container"):  # there is room: another cause
-        train_tagger(experiment(tmp_path))
-    usage = namedtuple("usage", "free")
-    monkeypatch.setattr(checkpoints.shutil, "disk_usage", lambda _: usage(1000))
-    with pytest.raises(OSError, match=r"no space left: a checkpoint takes \d+ MB, 0 MB") as error:
-        train_tagger(experiment(tmp_path))
-    assert error.value.errno == errno.ENOSPC
-    assert error.value.filename == str(tmp_path / "ce")
 
 
 @pytest.mark.parametrize("encoder", ["./nofolder", "../no", "/no/where", "a/b/c"])

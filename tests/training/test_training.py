@@ -12,7 +12,6 @@ import pytest
 import torch
 from datasets import Dataset, DatasetDict
 from transformers import TrainerControl, TrainingArguments
-from transformers.utils import logging
 
 from dicebook import TrainerLoss, make_loss
 from dicelab.tasks import reading
@@ -83,15 +82,12 @@ def test_a_start_at_the_prior_that_cannot_be_had_is_refused() -> None:
         train_tagger(Experiment(corpus="x"), counts=[1] * 9)
 
 
-def test_the_seed_and_the_number_of_sentences_matter() -> None:
-    base = train_tagger(Experiment(corpus="x", epochs=1))
-    other = train_tagger(Experiment(corpus="x", epochs=1, seed=1))
-    fewer = train_tagger(
-        Experiment(corpus="x", epochs=1, train_size=32, batch_size=16, eval_size=9)
-    )
-    assert base.history[0]["loss"] != other.history[0]["loss"]
-    assert fewer.history[0]["step"] == 2
-    assert len(fewer.logits["test"]) == 9
+def test_the_seed_matters() -> None:
+    losses = {
+        train_tagger(Experiment(corpus="x", epochs=1, max_steps=2, seed=seed)).history[0]["loss"]
+        for seed in (0, 1)
+    }
+    assert len(losses) == 2
 
 
 def test_a_corpus_that_was_not_drawn_is_refused() -> None:
@@ -116,31 +112,10 @@ def test_threads_are_those_of_the_run_only() -> None:
     assert torch.get_num_threads() == before
 
 
-def test_accumulated_batches_make_the_step_of_a_large_batch() -> None:
-    large = train_tagger(Experiment(corpus="x", loss="dl", epochs=2, batch_size=16))
-    parts = train_tagger(
-        Experiment(corpus="x", loss="dl", epochs=2, batch_size=8, gradient_accumulation=2)
-    )
-    assert parts.history[-1]["step"] == large.history[-1]["step"]
-    for name in ("validation_loss", "validation_f1"):
-        assert parts.history[-1][name] == pytest.approx(large.history[-1][name], abs=1e-3)
-
-
 def test_a_loss_that_does_not_add_up_is_not_accumulated() -> None:
     experiment = Experiment(corpus="x", gradient_accumulation=2)
     with pytest.raises(ParameterError, match=r"gradient_accumulation.*may not add up"):
         train_tagger(experiment, compute_loss=lambda outputs, labels, **_: outputs.logits.sum())
-
-
-def test_steps_that_were_never_finished_are_dropped_when_a_run_begins() -> None:
-    loss = TrainerLoss(make_loss("dl"))
-    for _ in range(2):
-        logits = torch.zeros(1, 4, 7, requires_grad=True)
-        loss({"logits": logits}, torch.zeros(1, 4, dtype=torch.long), torch.tensor(8))
-    experiment = Experiment(corpus="x", epochs=1, batch_size=8, gradient_accumulation=2)
-    again = train_tagger(experiment, compute_loss=loss)
-    fresh = train_tagger(experiment, compute_loss=TrainerLoss(make_loss("dl")))
-    assert again.history == fresh.history
 
 
 def test_losses_of_rows_accumulate_to_the_step_of_a_large_batch() -> None:
@@ -290,17 +265,3 @@ def test_weighted_cross_entropy_takes_its_weights_from_the_counts() -> None:
     assert training.build_loss(experiment, "dsc", [90, 10]).alpha == 0.5
     own = Experiment(corpus="any", loss="wce", loss_options={"weight": [1.0, 3.0]})
     assert training.build_loss(own, "wce", [90, 10]).weight.tolist() == [1.0, 3.0]
-
-
-def test_transformers_is_as_loud_afterwards_as_before() -> None:
-    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    try:
-        logging.set_verbosity_info()
-        logging.enable_progress_bar()
-        train_tagger(Experiment(corpus="x", max_steps=1))
-        assert logging.get_verbosity() == logging.INFO
-        assert logging.is_progress_bar_enabled()
-    finally:
-        logging.set_verbosity(before[0])
-        if not before[1]:
-            logging.disable_progress_bar()
