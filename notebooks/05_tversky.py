@@ -61,7 +61,6 @@ plt.show()
 #   glossary](../docs/notation.md).
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
-
 import pandas as pd
 import sympy as sp
 import torch

@@ -41,7 +41,6 @@ except ModuleNotFoundError:
     get_ipython().run_cell(_install)
 
 # %% mystnb={"code_prompt_show": "Imports"} tags=["hide-input"]
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd

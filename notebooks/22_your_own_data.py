@@ -355,7 +355,7 @@ folder = fit.keep()
 model = Model(folder, device="cpu")
 if data.task == "tagging":
     row = data.splits["test"][0]["tokens"]
-    print(list(zip(row, model.words([row])[0], strict=True)))
+    print(list(zip(row, model.predict([row])[0], strict=True)))
 bias = fit.result.bias.round(2).tolist()
 print("bias added:", dict(zip(problem.labels, bias, strict=True)))
 
