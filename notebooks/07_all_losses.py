@@ -621,7 +621,7 @@ pd.DataFrame.from_dict(rows, orient="index", columns=["entity F1, %", "tags righ
 #   focal loss.
 # - At set level dice trains from every start; for single examples linear dice, Tversky loss and self-adjusting
 #   dice collapse.
-# - With tuned thresholds we found no difference on the toy.
+# - With tuned thresholds we cannot tell on the toy which loss is better.
 # - With several classes, a linear denominator lets a rare class go to 0, and squares do not ([Eq.
 #   7.2](eq-7-2)).
 

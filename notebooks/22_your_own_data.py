@@ -340,9 +340,10 @@ plt.show()
 #
 # Which model should you keep? `dicebook fit` now compares three on validation: the model of the first minute, the best
 # loss, and the mean of the logits of both, because the two err on different rows. It keeps the simplest of those that
-# are within a standard error of the best. That step is `fit.choose()`. Then it trains the fine-tuned part of the kept
-# model again, on the rows of train and validation together, because more rows usually make a better model
-# (`fit.refit()`). If the threshold does not fit the new model, the first one is kept. We leave both steps out, because
+# are within a standard error of the best. A decision of yes or no is compared by its *average precision*, the area
+# under precision and recall, because a threshold that few positives chose is mostly luck. That step is
+# `fit.choose()`. Then it trains the fine-tuned part of the kept model again, on the rows of train and validation
+# together, because more rows usually make a better model (`fit.refit()`). If the threshold does not fit the new model, the first one is kept. We leave both steps out, because
 # this chapter is about losses, and keep the fine-tuned model.
 #
 # A threshold that someone must remember will be forgotten. We therefore add it to the bias of the model's last
