@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from playwright.sync_api import Page, expect
-from watched import LAPTOP, PAGES, PHONE, WIDE, Watched
+from watched import LAPTOP, OTHERS, PAGES, PHONE, WIDE, Watched
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
@@ -17,6 +17,8 @@ REFERENCE = [page for page in PAGES if page.startswith("docs/api/")]
 AXE = Path(os.environ.get("VENV", ROOT / ".venv")) / "axe.min.js"
 # One page of each kind is looked at in the dark, too.
 DARK = {"index", CHAPTERS[0], "docs/playground", "docs/recipes", "docs/tables", "docs/api/losses"}
+# Pages of the reference are of one kind.
+SEEN = [page for page in [*PAGES, *OTHERS] if page not in REFERENCE or page in DARK]
 RUN = """rules => axe.run(
     document, {resultTypes: ["violations"], preload: false, ...(rules && {runOnly: rules})}
 ).then(found => found.violations
@@ -116,6 +118,7 @@ def test_page_fits_a_phone(shown: Watched) -> None:
 
 
 @needs_axe
+@pytest.mark.parametrize("shown", SEEN, indirect=True)
 def test_no_serious_finding(shown: Watched) -> None:
     page = shown.page
     page.evaluate(AXE.read_text(encoding="utf-8"))
