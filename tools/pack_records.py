@@ -2,8 +2,8 @@
 
     python -m tools.pack_records FOLDER
 
-FOLDER is a folder `results` with JSON Lines, one file a study, such as that of the commit which
-`results/README.md` names. Text of a corpus is in none of them.
+FOLDER is a folder `results` with JSON Lines, one file a study, without text of a corpus. Where it
+has none of the evidence, its runs take the place of those with the same parameters.
 """
 
 from __future__ import annotations
@@ -59,7 +59,20 @@ def run_rows(folder: Path) -> Iterator[Row]:
             for name, f1 in first.get("of", {}).items():
                 if f"metrics.{name}.f1" in row:  # there it is rounded
                     row[f"metrics.{name}.f1"] = f1
+            row |= {f"measured.{key}": first.get(key) for key in ("kept", "megabytes")}
             yield row
+
+
+def other_runs(new: Sequence[Row]) -> Iterator[Row]:
+    """The rows that are in the table already, but for those of which there are new ones."""
+
+    def parameters(row: Row) -> set[str]:
+        return {f"{k}={v}" for k, v in row.items() if "parameters." in k and v is not None}
+
+    again = [parameters(row) | {row["study"]} for row in new]
+    for row in pq.read_table(DATA / "runs.parquet").to_pylist():
+        if parameters(row) | {row["study"]} not in again:
+            yield {key: value for key, value in row.items() if value is not None}
 
 
 def task_rows(folder: Path) -> Iterator[Row]:
@@ -71,16 +84,6 @@ def task_rows(folder: Path) -> Iterator[Row]:
     for name, records in read_corpora(folder).items():
         for gold in [r["gold"] for r in records if r["kind"] == "final"][:1]:
             yield {"encoder": "all layers", "task": name, "blocks": gold}
-
-
-def trial_rows(folder: Path) -> Iterator[Row]:
-    """A row for each trial of a search on frozen features."""
-    columns = ("task", "arm", "search", "trial", "seed", "parameters", "validation", "seconds")
-    for records in read_tasks(folder).values():
-        for r in records:
-            if r["kind"] == "search":
-                row = dict(flat({key: r[key] for key in columns}))
-                yield {key: value for key, value in row.items() if not key.endswith("threshold")}
 
 
 def final_rows(folder: Path) -> Iterator[Row]:
@@ -145,10 +148,11 @@ def main(folder: Path) -> None:
     if (folder / "evidence_2_linear").exists():
         write("linear", final_rows(folder / "evidence_2_linear"))
     if not (folder / "evidence_2").exists():
+        if runs := list(run_rows(folder)):
+            write("runs", [*other_runs(runs), *runs])
         return
     write("runs", run_rows(folder))
     write("tasks", task_rows(folder / "evidence_2"))
-    write("trials", trial_rows(folder / "evidence_2"))
     write("finals", final_rows(folder / "evidence_2"))
     write("lengths", length_rows(folder / "evidence_2"))
 
