@@ -365,6 +365,15 @@ def test_rows_of_validation_are_decided_by_thresholds_of_other_folds(one: Fit) -
     np.testing.assert_array_equal(astuple(counts), astuple(expected))
 
 
+def test_a_mean_is_of_the_rows_that_it_is_asked_for(one: Fit) -> None:
+    best, of_run = one.result.simple, np.random.default_rng(0).normal(size=(9, 3))
+    assert best is not None
+    made = replace(best, scores=np.random.default_rng(1).normal(size=(len(best.pool.gold), 3)))
+    places = [int(np.flatnonzero(best.pool.validation == number)[0]) for number in (7, 2, 5)]
+    found = choosing.mean_on_validation(made, of_run, best.pool.select(np.array(places)))
+    assert found == pytest.approx((made.scores[places] + of_run[[7, 2, 5]]) / 2)
+
+
 def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float], str]) -> None:
     best = one.result.simple
     assert best is not None
