@@ -25,7 +25,7 @@ LINES = {
     "studies": 1_450,  # aim: 1,300
     "tools": 1_600,  # aim: 1,600
     "benchmarks": 510,  # aim: 500
-    "tests": 18_700,  # aim: 18,000
+    "tests": 18_720,  # aim: 18,000
 }
 
 

@@ -254,7 +254,11 @@ class Fit:
         ranked, value = problem.ranks, choosing.measure(problem)
         counts = choosing.counts_on_validation(*models, True) if ranked else decided
         may_be_kept = dict(list(counts.items())[len(made) - 1 :])
-        first = choosing.preferred(may_be_kept, value)
+        tried = dict(may_be_kept)
+        if best.name in choosing.LIGHT and result.mean is not None:  # then no cheaper one of two
+            both = [name for name in reversed(tried) if name != best.name]
+            del tried[min(both, key=lambda name: choosing.mean_score(tried[name], value))]
+        first = choosing.preferred(tried, value)
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
         kept = [run is result.run for run in runs]
         result.held = decided[first][kept.index(True) if any(kept) else 0]

@@ -149,12 +149,17 @@ class Problem(abc.ABC):
         """Whether models are chosen by average precision: few positives make a threshold noisy."""
         return self.data.binary and self.goal.metric in ("f1", "fbeta")
 
+    @property
+    def chosen_by(self) -> str:
+        """What settings and passes are chosen by."""
+        return "average_precision" if self.ranks else self.goal.metric
+
     def ranked(self, scores: np.ndarray, split: Any) -> Counts:
         """Counts ``[rows, thresholds]`` of a yes-or-no decision, for average precision."""
         return Counts.at_positives(np.asarray(self.margins(scores)), self.is_positive(split))
 
     def quality(self, scores: np.ndarray, split: Any) -> float:
-        """What settings are chosen by: average precision, or the score with the best decision."""
+        """The value of :attr:`chosen_by`, a score with the best decision."""
         if self.ranks:
             return float(average_precision(self.ranked(scores, split).sum(0)))
         return self.best_decision(scores, split)[1]

@@ -125,7 +125,8 @@ def verdict(result: FitResult) -> list[str]:
         )
         lines.append(
             f"On validation, its {compared} minus that of the others, in points: {gaps}. "
-            "Of the models within a standard error of the best, the simplest is kept."
+            "Of the models within a standard error of the best, the simplest is kept; words beside "
+            "a fine-tuned model do not count as less simple."
         )
     if np.any(result.bias):
         gain = minus(f"{percent[goal.metric] - result.score_of(argmax):+.1f}")

@@ -141,7 +141,7 @@ def run(
         aim: decides after each pass how many there are to be.
 
     Raises:
-        FitError: what was trained before has scores of another shape, or a loss is not finite.
+        FitError: a loss is not finite.
     """
     place = folder / spec.name
     problem = inputs.problem
@@ -151,12 +151,6 @@ def run(
         _keep(place, trained, scores, plan.epochs if aim is None else aim.aimed)
     left = json.loads((place / "run.json").read_text(encoding="utf-8"))
     validation = _read_array(place / "validation.npz")
-    if validation.shape[1] != problem.score_columns:
-        raise FitError(
-            f"{place}: expected scores of {problem.score_columns} columns, got "
-            f"{validation.shape[1]}: an older version of this package wrote them; choose another "
-            f"--out, or delete {options.out}"
-        )
     split = problem.splits["validation"]
     bias, value = problem.best_decision(validation, split)
     plain = problem.value(validation, np.zeros_like(bias), split)
@@ -193,7 +187,7 @@ def refit(done: RunResult, inputs: Inputs, plan: Plan, options: Options) -> RunR
 
 def best_pass(done: RunResult, problem: Problem) -> int:
     """The pass of a run, from 1, whose model it left."""
-    values = [of_pass[f"validation_{problem.goal.metric}"] for of_pass in done.history]
+    values = [of_pass[f"validation_{problem.chosen_by}"] for of_pass in done.history]
     return 1 + values.index(max(values))
 
 
@@ -254,7 +248,7 @@ def _train(
             tokenizer=inputs.tokenizer,
             compute_loss=TrainerLoss(problem.loss(spec.arm)),
             evaluate=lambda logits, split: scored(problem, logits, split),
-            best=problem.goal.metric,
+            best=problem.chosen_by,
             stop=stop,
             last=last,
             aim=aim,
@@ -264,16 +258,16 @@ def _train(
 
 
 def scored(problem: Problem, logits: np.ndarray, split: Dataset) -> dict[str, float]:
-    """The goal's score of a pass on validation, tuned and at argmax.
+    """What a pass is chosen by on validation, and the goal's score at argmax.
 
     Up to a ten-thousandth of a point is taken off for the log loss, so that of passes with equal
     scores the surest is the best: the first may be hardly trained.
     """
     scores = problem.scores(logits, split)
     loss = log_loss(scores[:, : len(problem.labels)], problem.gold(split))
-    _, value = problem.best_decision(scores, split)
+    quality = problem.quality(scores, split) - 1e-4 * loss / (1 + loss)
     argmax = problem.value(scores, np.zeros(len(problem.labels)), split)
-    return {problem.goal.metric: value - 1e-4 * loss / (1 + loss), "argmax": argmax}
+    return {problem.chosen_by: quality, "argmax": argmax}
 
 
 def starts_at_prior(arm: str, problem: Problem) -> bool:

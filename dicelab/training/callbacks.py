@@ -201,5 +201,5 @@ class Lines(TrainerCallback):
         self.last = time.monotonic()
         loss = next((log["loss"] for log in reversed(state.log_history) if "loss" in log), None)
         if loss is not None and state.epoch is not None:
-            value = kwargs["metrics"][f"eval_{self.best}"]
-            print(f"  epoch {state.epoch:.3g}: loss {loss:.3f}, validation {self.best} {value:.1f}")
+            value, name = kwargs["metrics"][f"eval_{self.best}"], self.best.replace("_", " ")
+            print(f"  epoch {state.epoch:.3g}: loss {loss:.3f}, validation {name} {value:.1f}")

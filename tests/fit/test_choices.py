@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from datasets import Dataset
 from scipy.special import logit
+from sklearn.metrics import average_precision_score
 
 from dicebook.decision import FEW_POSITIVES, output_layer
 from dicelab.fit import fitting, training
@@ -196,7 +197,7 @@ def test_a_refit_learns_from_validation_up_to_the_best_pass_and_keeps_the_thresh
     monkeypatch.setattr(training, "train", train)
     learned_scores = np.ones((len(splits["validation"]), 2), np.float32)
     monkeypatch.setattr(training, "scores_of", lambda *a: learned_scores)
-    history = [{"validation_f1": value} for value in (40.0, 60.0, 60.0, 50.0)]
+    history = [{"validation_average_precision": value} for value in (40.0, 60.0, 60.0, 50.0)]
     scores = np.zeros((len(splits["validation"]), 2), np.float32)
     folder = tmp_path / "runs" / "ce-0.001-0"
     folder.mkdir(parents=True)
@@ -254,7 +255,7 @@ def fit_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fit
             clock.now += 60
             value = 100 * quality(one)
             said = scores(splits["validation"], one)
-            history = [{"validation_f1": float(n)} for n in range(9)]  # the last pass is the best
+            history = [{"validation_average_precision": float(n)} for n in range(9)]
             return RunResult(one, said, np.zeros(2), value, value, history, 60.0, folder)
 
         monkeypatch.setattr(fitting, "run", run)
@@ -338,11 +339,13 @@ def test_of_passes_with_equal_scores_the_one_of_lowest_loss_is_the_best(tmp_path
     problem, split = inputs.problem, inputs.problem.splits["validation"]
     gold = problem.gold(split)
     passes = [np.eye(2)[gold] * size for size in (0.1, 4.0, 1.0)]  # all right, one surest
-    told = [training.scored(problem, logits, split)["f1"] for logits in passes]
+    told = [training.scored(problem, logits, split)["average_precision"] for logits in passes]
     assert told == pytest.approx([100] * 3, abs=1e-3)
     assert int(np.argmax(told)) == 1
-    wrong = training.scored(problem, 9 * np.eye(2)[1 - gold], split)["f1"]
-    assert wrong < min(told) - 1
+    noise = np.random.default_rng(0).normal(size=(len(gold), 2))
+    found = training.scored(problem, noise, split)["average_precision"]
+    expected = 100 * average_precision_score(gold, noise @ [-1, 1])
+    assert found == pytest.approx(expected, abs=1e-3)
 
 
 @pytest.mark.parametrize("worse", [False, True])

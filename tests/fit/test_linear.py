@@ -304,6 +304,26 @@ def test_the_simplest_model_within_a_standard_error_of_the_best_is_kept() -> Non
         assert choosing.preferred(found, value) == "ce"
 
 
+def test_a_mean_with_words_counts_as_no_dearer_than_its_fine_tuned_part(
+    one: Fit, chosen: Callable[[float], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def right(first: int, last: int) -> list[Counts]:
+        found = (np.arange(400) >= first) & (np.arange(400) < last)
+        return [Counts.of_classes(np.ones(400, int), found.astype(int), 2)]
+
+    best, value = one.result.simple, Goal("accuracy", (0, 1)).plain
+    assert best is not None
+    whole = one.result.candidates
+    monkeypatch.setattr(choosing, "measure", lambda problem: value)
+    one.result.candidates = {best.name: best}
+    for ahead, name, kept in ((2, "words", "mean"), (-2, "words", "ce"), (2, "words+x", "ce")):
+        one.result.simple = replace(best, name=name)
+        of_all = {name: right(0, 60), "ce": right(0, 200), "mean": right(20, 220 + ahead)}
+        monkeypatch.setattr(choosing, "counts_on_validation", lambda *_, of_all=of_all: of_all)
+        assert chosen(0.5) == kept
+    one.result.candidates, one.result.simple = whole, best
+
+
 def test_models_and_settings_of_yes_or_no_are_chosen_by_average_precision(
     tmp_path: Path,
 ) -> None:
