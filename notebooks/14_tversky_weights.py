@@ -187,7 +187,7 @@ signed(slopes, 2)
 # For α ≤ ½ the minimum is at 1 or beyond, and nothing goes wrong. For α > ½ it is below 1, so right answers are
 # pushed **down** to p*. You can recognise this form by the sign: the loss of right answers falls below zero.
 
-# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["nbval-check-output", "hide-input"]
 def squared_sums(p, a, gamma=1.0):
     """The tempting form, for gold words only, all at probability p."""
     hit = p.sum()
