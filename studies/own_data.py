@@ -275,7 +275,7 @@ def _decided(inputs: Inputs, parts: list[Vectors], seed: int) -> tuple[float, di
             test = np.stack([one.decision_function(test) for one, _, test in of_each], axis=1)
             best = LogisticRegression()
         tuned = TunedThresholdClassifierCV(best, scoring="f1", cv=folds).fit(x, y)
-    chose = {"of": [one.best_params_ for one in found]}
+    chose = {"settings": [one.best_params_ for one in found]}
     return _f1(inputs, tuned.predict(test)), chose | {"threshold": float(tuned.best_threshold_)}
 
 
