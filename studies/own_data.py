@@ -162,12 +162,12 @@ def write(splits: dict[str, Rows], folder: Path) -> Path:
 def fit(options: Options, say: Callable[[str], None]) -> tuple[float, dict[str, Any]]:
     """A whole fit."""
     result = whole_fit(options, say)
-    model = Path(options.out) / "model"
+    size, _ = result.cost[result.model_name]
     others = result.without_arms().items()
     scores = {name: result.score_of(result.counts_of(made)) for name, made in others}
     chose = {
         "kept": result.model_name,
-        "megabytes": sum(file.stat().st_size for file in model.rglob("*")) / 1e6,
+        "megabytes": size / 1e6,
         "refitted": result.refitted,
         "plan": asdict(result.plan),
         "of": scores | {arm: result.scores(arm)[0] for arm in result.arms},
