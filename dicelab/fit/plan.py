@@ -23,6 +23,7 @@ FOR_RUNS = 0.88
 FOR_SEEN_RUNS = 0.95  # the same once the speed of a pass was seen
 #: A run of so many steps, or passes, needs no more; one alone goes on while validation rises.
 ENOUGH_STEPS, MOST_PASSES, ENOUGH_PASSES, PASSES_ALONE = 400, 20, 4, 8
+SHARED_PASSES = 3  # of a run alone, that leave time to train again on more rows
 SHORTEST = 20  # steps
 USUAL_BATCH, SMALL_BATCHES = 32, (8, 16)
 CHEAP = 1.5  # seconds of a row in a small batch, by those in a usual one, that more steps are worth
@@ -297,14 +298,13 @@ def plan(
     least_arms = options.losses or options.arms[:1]
     usual = _enough(math.ceil(sizes["train"] / (options.batch_size or USUAL_BATCH)))
     # In Stage B2 four times the steps gain more than any loss (section 17.4). So in a short time
-    # one long run is better than short runs of losses that nobody asked for, and small batches
-    # are better where they cost little more.
+    # one long run is better than several that have hardly begun to learn when they end, and small
+    # batches are better where they cost little more.
     small = least_arms == ("ce",) and speed.small_batch > 0
     plans.append(planned(1, 1, 1, least_arms, worth, small))
-    for least in (usual, usual / 2, usual / 4):
-        for possible in plans:
-            if possible.steps * possible.batch_size >= least * (options.batch_size or USUAL_BATCH):
-                return possible
+    for least, possible in [(usual, made) for made in plans] + [(usual / 4, plans[-1])]:
+        if possible.steps * possible.batch_size >= least * (options.batch_size or USUAL_BATCH):
+            return possible
     for possible in (planned(1, 1, 1, least_arms, False, small), *plans):
         if possible.steps >= SHORTEST:
             return possible
@@ -336,7 +336,7 @@ def _enough(a_pass: int) -> int:
 def passes(planned: Plan, done: int, each: float, left: float, more: float) -> tuple[int, bool]:
     """How many passes a run that is alone is to have, by the speed that was seen.
 
-    Where both fit, ``ENOUGH_PASSES`` or more share the time with the training on all rows at the
+    Where both fit, ``SHARED_PASSES`` or more share the time with the training on all rows at the
     end. Where they do not, the run has all of it; if validation stops rising, what is left may
     still be enough for the other.
 
@@ -353,7 +353,7 @@ def passes(planned: Plan, done: int, each: float, left: float, more: float) -> t
     most = max(PASSES_ALONE, planned.epochs)
     alone = done + int(left / each)
     both = int((left / each + done) / (2 + more)) if planned.refit else 0
-    if both >= min(ENOUGH_PASSES, most, alone):
+    if both >= min(SHARED_PASSES, most, alone):
         return max(done, min(both, most)), True
     return max(done, min(alone, most)), False
 
