@@ -255,9 +255,9 @@ class Fit:
         counts = choosing.counts_on_validation(*models, True) if ranked else decided
         may_be_kept = dict(list(counts.items())[len(made) - 1 :])
         tried = dict(may_be_kept)
-        if best.name in choosing.LIGHT and result.mean is not None:  # then no cheaper one of two
-            both = [name for name in reversed(tried) if name != best.name]
-            del tried[min(both, key=lambda name: choosing.mean_score(tried[name], value))]
+        if best.name in choosing.LIGHT and result.chosen is not None:
+            # The mean is no dearer than its fine-tuned part, and errs less than either of two.
+            tried[result.chosen] = tried.pop(result.chosen)
         first = choosing.preferred(tried, value)
         result.winner = {best.name: best, choosing.MEAN: result.mean}.get(first)
         kept = [run is result.run for run in runs]

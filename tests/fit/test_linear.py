@@ -304,7 +304,7 @@ def test_the_simplest_model_within_a_standard_error_of_the_best_is_kept() -> Non
         assert choosing.preferred(found, value) == "ce"
 
 
-def test_a_mean_with_words_counts_as_no_dearer_than_its_fine_tuned_part(
+def test_a_mean_with_words_is_kept_unless_its_fine_tuned_part_is_clearly_ahead(
     one: Fit, chosen: Callable[[float], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def right(first: int, last: int) -> list[Counts]:
@@ -316,7 +316,12 @@ def test_a_mean_with_words_counts_as_no_dearer_than_its_fine_tuned_part(
     whole = one.result.candidates
     monkeypatch.setattr(choosing, "measure", lambda problem: value)
     one.result.candidates = {best.name: best}
-    for ahead, name, kept in ((2, "words", "mean"), (-2, "words", "ce"), (2, "words+x", "ce")):
+    for ahead, name, kept in (
+        (2, "words", "mean"),
+        (-2, "words", "mean"),
+        (-100, "words", "ce"),
+        (2, "words+x", "ce"),
+    ):
         one.result.simple = replace(best, name=name)
         of_all = {name: right(0, 60), "ce": right(0, 200), "mean": right(20, 220 + ahead)}
         monkeypatch.setattr(choosing, "counts_on_validation", lambda *_, of_all=of_all: of_all)
@@ -400,7 +405,7 @@ def test_the_better_one_on_validation_is_kept(one: Fit, chosen: Callable[[float]
     assert chosen(0.3) == best.name
     assert one.result.winner is best
     assert one.result.compared["ce"] < one.result.compared[best.name]
-    whole, worse = one.result.candidates, replace(best, scores=-best.scores)
+    whole, worse = one.result.candidates, replace(best, scores=-99 * best.scores)
     one.result.candidates, one.result.simple = {best.name: worse}, worse
     assert chosen(1.0) == "ce"
     assert one.result.winner is None
