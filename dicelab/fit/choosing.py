@@ -17,7 +17,6 @@ from dicelab.metrics.counts import Counts, average_precision
 from dicelab.metrics.intervals import Value, difference
 
 MEAN = "mean"
-LIGHT = ("words", "crf")  # beside a fine-tuned model they cost next to nothing
 RESAMPLES = 1000
 
 
@@ -37,7 +36,7 @@ def of_run(problem: Problem, run: RunResult, test: np.ndarray) -> Candidate:
 def mean_of(problem: Problem, candidate: Candidate, fine_tuned: Candidate) -> Candidate:
     """The mean of a linear model's logits and a run's, decided by a threshold of its own.
 
-    The two err on different rows: one sees single words, the other sees sentences.
+    The two err on different rows: one sees single words, which cost little, the other sentences.
 
     Args:
         problem: the task.
@@ -115,7 +114,7 @@ def counts_on_validation(
 
     Args:
         problem: the task.
-        candidates: the models of the first minute.
+        candidates: the models of the first minute; the first is a part of the mean.
         simple: the one of them that may be kept.
         arm: the chosen arm; None where nothing was fine-tuned.
         runs: those of the arm, a seed each.
@@ -132,10 +131,10 @@ def counts_on_validation(
         for made in of_candidates
     }
     if arm is not None:
-        pool = _validation(simple, rows)
+        pool = _validation(candidates[0], rows)
         of_runs = {
+            MEAN: [mean_on_validation(candidates[0], run.validation, pool) for run in runs],
             arm: [run.validation[pool.validation] for run in runs],
-            MEAN: [mean_on_validation(simple, run.validation, pool) for run in runs],
         }
         for name, scores in of_runs.items():
             counts[name] = [

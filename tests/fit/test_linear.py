@@ -304,24 +304,19 @@ def test_the_simplest_model_within_a_standard_error_of_the_best_is_kept() -> Non
         assert choosing.preferred(found, value) == "ce"
 
 
-def test_a_mean_with_words_is_kept_unless_its_fine_tuned_part_is_clearly_ahead(
-    one: Fit, chosen: Callable[[float], str], monkeypatch: pytest.MonkeyPatch
+def test_a_mean_is_of_words_alone_and_comes_before_its_fine_tuned_part(
+    one: Fit, chosen: Callable[[float], str]
 ) -> None:
-    def right(first: int, last: int) -> list[Counts]:
-        found = (np.arange(400) >= first) & (np.arange(400) < last)
-        return [Counts.of_classes(np.ones(400, int), found.astype(int), 2)]
-
-    best, value = one.result.simple, Goal("accuracy", (0, 1)).plain
-    assert best is not None
-    whole = one.result.candidates
-    monkeypatch.setattr(choosing, "measure", lambda problem: value)
-    one.result.candidates = {best.name: best}
-    for ahead, name in ((2, "words"), (-2, "words"), (-100, "words"), (2, "words+x")):
-        one.result.simple = replace(best, name=name)
-        of_all = {name: right(0, 60), "ce": right(0, 200), "mean": right(20, 220 + ahead)}
-        monkeypatch.setattr(choosing, "counts_on_validation", lambda *_, of_all=of_all: of_all)
-        assert chosen(0.5) == ("mean" if name == "words" and ahead > -9 else "ce")
-    one.result.candidates, one.result.simple = whole, best
+    result = one.result
+    words, both = (result.candidates[name] for name in ("words", "words+embeddings"))
+    best, result.simple = result.simple, both
+    chosen(0.5)
+    assert list(result.compared)[-3:] == [both.name, choosing.MEAN, "ce"]
+    assert result.run is not None
+    assert result.mean is not None
+    expected = choosing.mean_on_validation(words, result.run.validation)
+    np.testing.assert_array_equal(result.mean.scores, expected)
+    result.simple = best
 
 
 def test_models_and_settings_of_yes_or_no_are_chosen_by_average_precision(
