@@ -339,7 +339,7 @@ plt.show()
 # ### 22.9 Keep
 #
 # Which model should you keep? `dicebook fit` now compares three on validation: the model of the first minute, the best
-# loss, and the mean of the logits of that loss and of words alone, because the two err on different rows. It keeps the simplest of those that
+# loss, and the mean of the logits of both, because the two err on different rows. It keeps the simplest of those that
 # are within a standard error of the best. A decision of yes or no is compared by its *average precision*, the area
 # under precision and recall, because a threshold that few positives chose is mostly luck. That step is
 # `fit.choose()`. Then it trains the fine-tuned part of the kept model again, on the rows of train and validation

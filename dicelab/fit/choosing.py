@@ -36,7 +36,7 @@ def of_run(problem: Problem, run: RunResult, test: np.ndarray) -> Candidate:
 def mean_of(problem: Problem, candidate: Candidate, fine_tuned: Candidate) -> Candidate:
     """The mean of a linear model's logits and a run's, decided by a threshold of its own.
 
-    The two err on different rows: one sees single words, which cost little, the other sentences.
+    The two err on different rows: one sees single words, the other sees sentences.
 
     Args:
         problem: the task.
@@ -114,14 +114,15 @@ def counts_on_validation(
 
     Args:
         problem: the task.
-        candidates: the models of the first minute; the first is a part of the mean.
+        candidates: the models of the first minute.
         simple: the one of them that may be kept.
         arm: the chosen arm; None where nothing was fine-tuned.
         runs: those of the arm, a seed each.
         ranked: as in :func:`counts_of_candidate`.
 
     Returns:
-        By name; what may be kept comes last, the simplest first.
+        By name; what may be kept comes last, the simplest first. Of the two that are fine-tuned the
+        mean is the first: it errs less often, so the other has to be clearly ahead of it.
     """
     rows = shared(candidates)
     rows = rows[rows >= 0]
@@ -131,9 +132,9 @@ def counts_on_validation(
         for made in of_candidates
     }
     if arm is not None:
-        pool = _validation(candidates[0], rows)
+        pool = _validation(simple, rows)
         of_runs = {
-            MEAN: [mean_on_validation(candidates[0], run.validation, pool) for run in runs],
+            MEAN: [mean_on_validation(simple, run.validation, pool) for run in runs],
             arm: [run.validation[pool.validation] for run in runs],
         }
         for name, scores in of_runs.items():

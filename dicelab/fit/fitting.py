@@ -122,7 +122,9 @@ class Fit:
         self.result.simple = choosing.simplest(self.problem, may_be_kept)
         best = self.result.simple is candidate
         if best:
-            self._keep_linear(candidate, of_linear)
+            setting = {"features": candidate.name, "setting": candidate.setting}
+            info = self._info(candidate) | setting
+            keep_linear(candidate.model, candidate.bias, of_linear, info)
         goal = self.problem.goal
         score = interval(self.result.counts_of(candidate), goal)
         line = f"{NAMES[candidate.name]}: test {goal.name} {score}"
@@ -231,7 +233,8 @@ class Fit:
         """The model of the first minute, the chosen arm, or the mean of their logits.
 
         All are scored on the same rows of validation, by :func:`choosing.measure`; an arm has the
-        mean of its seeds. The simplest is kept that is at most a standard error behind the best.
+        mean of its seeds. The first model is kept, or else the mean, or else the arm: the first of
+        them that is at most a standard error behind the best.
 
         Returns:
             The name of what is kept.
@@ -240,9 +243,9 @@ class Fit:
         if best is None:
             return result.model_name
         runs = result.arms[result.chosen].runs if result.chosen is not None else []
-        problem, made = self.problem, list(result.candidates.values())
         if result.fine_tuned is not None:
-            result.mean = choosing.mean_of(problem, made[0], result.fine_tuned)
+            result.mean = choosing.mean_of(self.problem, best, result.fine_tuned)
+        problem, made = self.problem, list(result.candidates.values())
         models = problem, made, best, result.chosen, runs
         decided = choosing.counts_on_validation(*models)
         result.compared = {
@@ -262,7 +265,7 @@ class Fit:
             if name != first
         }
         if result.chosen is not None:
-            gap = difference(counts[made[0].name], counts[result.chosen], value)
+            gap = difference(counts[best.name], counts[result.chosen], value)
             result.far_behind = gap.low > 0
         return result.model_name
 
@@ -311,8 +314,8 @@ class Fit:
             return False
         drop_models([before])
         result.run, result.fine_tuned, result.refitted = again, self._candidate(again), True
-        if result.light is not None and result.mean is not None:
-            test = (result.light.test + result.fine_tuned.test) / 2
+        if result.simple is not None and result.mean is not None:
+            test = (result.simple.test + result.fine_tuned.test) / 2
             result.mean = replace(result.mean, test=test)
             result.winner = result.mean if result.winner is not None else None
         self._save()
@@ -320,10 +323,11 @@ class Fit:
 
     def _decided_again(self, run: RunResult) -> float:
         """The goal's score on validation of a run's model, or its mean, by the threshold it has."""
-        result, light = self.result, self.result.light
-        if result.winner is None or light is None:
-            return self.problem.value(run.learned, run.bias, self.problem.splits["validation"])
-        both = choosing.mean_on_validation(light, run.learned)
+        result, best = self.result, self.result.simple
+        if result.winner is None or best is None:
+            split = self.problem.splits["validation"]
+            return self.problem.value(run.learned, run.bias, split)
+        both = choosing.mean_on_validation(best, run.learned)
         return self.problem.value(both, result.winner.bias, result.winner.pool.rows)
 
     def keep(self) -> Path:
@@ -338,12 +342,12 @@ class Fit:
             of_run = {"loss": result.chosen, "rate": spec.rate, "seed": spec.seed}
             info = {**self._info(result.kept), **of_run}
             model, tokenizer = result.run.model(self.problem), self.inputs.tokenizer
-            linear, light = None, result.light
-            if result.winner is not None and light is not None:
-                linear = self.folder / "linear" / "part"
-                self._keep_linear(light, linear)
-                offset = result.bias - (light.bias + result.run.bias) / 2  # each part has its own
-                info |= {"features": light.name, "bias": result.bias.tolist()}
+            linear = None
+            if result.winner is not None and simple is not None:
+                linear = of_linear
+                # Each part has its own threshold in it.
+                offset = result.bias - (simple.bias + result.run.bias) / 2
+                info |= {"features": simple.name, "bias": result.bias.tolist()}
                 info["offset"] = offset.tolist()
             keep(model, tokenizer, result.run.bias, folder, info, linear)
         test = self.inputs.data.splits["test"]
@@ -385,10 +389,6 @@ class Fit:
             "calibration": problem.calibration(kept.scores, kept.pool.rows),
             "valid": isinstance(problem, Tagging) and problem.entities,
         }
-
-    def _keep_linear(self, made: Candidate, folder: Path) -> None:
-        setting = {"features": made.name, "setting": made.setting}
-        keep_linear(made.model, made.bias, folder, self._info(made) | setting)
 
     def _candidate(self, outcome: RunResult) -> Candidate:
         with threads_of_torch(self.result.plan.speed.threads):

@@ -297,8 +297,9 @@ def plan(
         return plans[0]
     least_arms = options.losses or options.arms[:1]
     usual = _enough(math.ceil(sizes["train"] / (options.batch_size or USUAL_BATCH)))
-    # Four times the steps gain more than any loss (section 17.4). So in a short time one long run
-    # is better than several short ones, and small batches are better where they cost little more.
+    # In Stage B2 four times the steps gain more than any loss (section 17.4). So in a short time
+    # one long run is better than several that have hardly begun to learn when they end, and small
+    # batches are better where they cost little more.
     small = least_arms == ("ce",) and speed.small_batch > 0
     plans.append(planned(1, 1, 1, least_arms, worth, small))
     for least, possible in [(usual, made) for made in plans] + [(usual / 4, plans[-1])]:

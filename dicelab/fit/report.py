@@ -125,8 +125,8 @@ def verdict(result: FitResult) -> list[str]:
         )
         lines.append(
             f"On validation, its {compared} minus that of the others, in points: {gaps}. "
-            "Of the models within a standard error of the best, the simplest is kept. The mean has "
-            "words in it, which cost next to nothing, so it comes before its fine-tuned part."
+            "Of the models within a standard error of the best, the simplest is kept; but a mean "
+            "comes before its fine-tuned part, because it usually errs less."
         )
     if np.any(result.bias):
         gain = minus(f"{percent[goal.metric] - result.score_of(argmax):+.1f}")

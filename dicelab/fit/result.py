@@ -75,9 +75,9 @@ class FitResult(Inputs):
         refitted: whether its model was trained again, on train and validation together.
         fine_tuned: that run as a candidate, with the scores of the model that was trained last.
         winner: :attr:`simple` or the mean that is kept, if one is.
-        mean: the mean of :attr:`light` and :attr:`run`, if there are both.
+        mean: the mean of :attr:`simple` and :attr:`run`, if there are both.
         compared: validation scores of all models on equal rows, thresholds from other rows.
-        far_behind: whether the chosen arm is behind :attr:`light` there, by more than noise.
+        far_behind: whether the chosen arm is behind :attr:`simple` there, by more than noise.
         held: counts of the kept model there.
         ahead: how far it is ahead of each of the others there.
         cost: of what is kept, and of :attr:`simple`, bytes and seconds for 1,000 rows.
@@ -120,11 +120,6 @@ class FitResult(Inputs):
         if kept is None:
             raise RuntimeError("nothing is kept yet; call finals() and choose() of the fit first")
         return kept
-
-    @property
-    def light(self) -> Candidate | None:
-        """The model of words alone, or their field: the part of the mean that is not fine-tuned."""
-        return next(iter(self.candidates.values()), None)
 
     @property
     def model_name(self) -> str:
