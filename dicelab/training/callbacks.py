@@ -101,7 +101,7 @@ class Aim(TrainerCallback):
 
     Args:
         epochs: from the epochs that are over, from 0, to how many the run is to have. It is asked
-            after each, and the learning rate falls on from where it is.
+            after each, and the learning rate goes on as in a run that had so many from its start.
         over: asked after each step; True ends the run there, as at the end of an epoch.
 
     Attributes:
@@ -136,12 +136,9 @@ class Aim(TrainerCallback):
     def _aim(self, first: int, epochs: int) -> None:
         self.aimed, last = epochs, max(epochs * self.steps, first + 1)
         warm = WARM * last
-        now = self.scheduler.get_last_lr()[0] / self.scheduler.base_lrs[0]
 
         def factor(step: int) -> float:
-            if first < warm:
-                return float(min(step / warm, max(0.0, last - step) / (last - warm)))
-            return float(now * max(0.0, last - step) / (last - first))
+            return float(min(step / warm, max(0.0, last - step) / (last - warm)))
 
         self.scheduler.lr_lambdas = [factor] * len(self.scheduler.lr_lambdas)
 
