@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
-from watched import WIDE
+from watched import PATIENCE, WIDE
 
 from dicebook import make_loss
 
@@ -43,6 +43,7 @@ def ours(setting: dict[str, Any]) -> torch.nn.Module:
 def page(browser: Browser, site: str) -> Iterator[Page]:
     context = browser.new_context(viewport=WIDE)
     page = context.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(f"{site}docs/playground.html")
     page.wait_for_selector("[data-play=playground][data-ready]")
     yield page
