@@ -340,7 +340,7 @@ plt.show()
 #
 # Which model should you keep? `dicebook fit` now compares three on validation: the model of the first minute, the best
 # loss, and the mean of the logits of both, because the two err on different rows. It keeps the simplest of those that
-# are within a standard error of the best. A decision of yes or no is compared by its *average precision*, the area
+# are within a standard error of the best; but the mean comes before the loss alone, because it usually errs less. A decision of yes or no is compared by its *average precision*, the area
 # under precision and recall, because a threshold that few positives chose is mostly luck. That step is
 # `fit.choose()`. Then it trains the fine-tuned part of the kept model again, on the rows of train and validation
 # together, because more rows usually make a better model (`fit.refit()`). If the threshold does not fit the new model, the first one is kept. We leave both steps out, because
