@@ -92,7 +92,7 @@ from dicelab.fit import Fit, Model, Options
 from dicelab.fit.report import about, by_class
 from dicelab.fit.result import NAMES
 from dicelab.records import runs
-from dicelab.tables import minus
+from dicelab.tables import minus, signed
 
 figures.use_style()
 pd.set_option("display.max_colwidth", 100)
@@ -411,38 +411,61 @@ if not output_dir:
 # ### 22.11 How good is it?
 #
 # We held `dicebook fit` against what a careful person might type in its place, on ten corpora with three draws of rows
-# each. Six of the corpora are labels of GoEmotions, which are about the same comments, so there are five sources. The
-# table has the F1 of `fit` minus that of each peer, in points: the mean over sources, with its 95% interval. The first
-# column is the model that `fit` has after its first minute, before it fine-tunes anything. The second one is the whole
-# of `fit`, with 300 steps of MiniLM. The linear peers choose their settings and their threshold by cross-validation,
-# and all peers learn from the validation rows as well. Embeddings read no tags, and SetFit reads neither tags nor
-# pairs.
+# each. Every `fit` had ten minutes of one thread of a CPU, and MiniLM as its encoder. Six of the corpora are labels of
+# GoEmotions, which are about the same comments, so there are five sources. The table has the F1 of `fit` minus that of
+# each peer, in points: the mean over sources with its 95% interval, then each source, and the lowest corpus. The last
+# column is the median of the peer's own minutes, which is rough, because other programs ran beside it. The linear
+# peers choose their settings and their threshold by cross-validation, and all peers learn from the validation rows as
+# well. Embeddings read no tags, and SetFit reads neither tags nor pairs.
 
 # %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
 PEERS = {
-    "words": "logistic regression on words and pairs of words; for tags a CRF",
-    "embeddings": "logistic regression on embeddings of the same encoder",
-    "setfit": "SetFit with its defaults, 300 steps of the same encoder",
-    "trainer": "the Trainer with its defaults, three passes, at argmax",
+    "words": "words and word pairs; for tags a CRF",
+    "characters": "words, word pairs and characters",
+    "embeddings": "embeddings of the same encoder",
+    "stacked": "the last two stacked",
+    "setfit": "SetFit's defaults, 300 steps",
+    "trainer": "the Trainer's defaults, at argmax",
 }
-rows = [
-    {**r["parameters"], "f1": r["metrics"]["test"]["f1"]} for r in runs.kept_records("own_data")
-]
-of_method = pd.DataFrame(rows).pivot(index=["corpus", "draw"], columns="method", values="f1")
+kept_runs = pd.json_normalize(runs.kept_records("own_data")).replace({"ce": "fine-tuned"})
+kept_runs.columns = [name.split(".")[-1] for name in kept_runs.columns]
+of_method = kept_runs.pivot(index=["corpus", "draw"], columns="method", values="f1")
+minutes = kept_runs.groupby("method")["seconds"].median() / 60
 ahead = {}
 for peer, title in PEERS.items():
-    for of, column in (("minute", "first minute"), ("fit", "all of fit")):
-        gap = (of_method[of] - of_method[peer]).dropna().groupby("corpus").mean()
-        source = ["goemotions" if "goemotions" in name else name for name in gap.index]
-        over = runs.interval(gap.groupby(source).mean().tolist())
-        ahead.setdefault(title, {})[column] = minus(str(over))
-        ahead[title]["sources"] = over.n
-pd.DataFrame(ahead).T
+    gap = (of_method["fit"] - of_method[peer]).groupby("corpus").mean().dropna()
+    by_source = gap.groupby(lambda name: name.split("_")[0]).mean()
+    over = minus(str(runs.interval(by_source.tolist())))
+    ahead[title] = {"mean": over, **by_source, "lowest": gap.min(), "minutes": minutes[peer]}
+signed(pd.DataFrame(ahead).T)
 
 # %% [markdown]
-# On average, the whole of `fit` scored higher than every peer. With so few sources, only the interval for the linear
-# model on words excludes 0. In nine of the thirty draws the Trainer scored higher. In these runs `fit` kept the mean of
-# both models unless one of them was clearly ahead of it. By today's rule, it keeps a simpler model more often.
+# On average, `fit` scored higher than every peer. With so few sources, only the interval for the linear model on words
+# excludes 0, so for the other peers we cannot say which is better. We had hoped for two points over each peer on
+# average, and for no corpus where `fit` is more than a point lower. Two peers stand in the way. On average, `fit` is
+# less than two points above the stack of two linear models, and it is below it on SST-2 and on *remorse*, a label of
+# GoEmotions. The stack takes two minutes, so try it first if you have no more than that. The Trainer is a point ahead
+# on MRPC, where two thirds of the rows are positive. In seven of the thirty draws the Trainer scored higher than `fit`,
+# and the stack in six of its twenty-four.
+#
+# Which model did `fit` keep, and what did the minutes go to?
+
+# %% mystnb={"code_prompt_show": "Code of this table"} tags=["hide-input"]
+of_fit = kept_runs[kept_runs["method"] == "fit"].groupby("corpus")
+pd.DataFrame(
+    {
+        "F1": of_fit["f1"].mean().round(1),
+        "kept in each draw": of_fit["kept"].agg(", ".join),
+        "megabytes": of_fit["megabytes"].mean().round().astype(int),
+        "minutes": (of_fit["seconds"].mean() / 60).round(1),
+    }
+)
+
+# %% [markdown]
+# In about half of the draws `fit` kept the mean of a linear model and a fine-tuned one. On MRPC it kept a model of the
+# first minute each time. Ten minutes were not enough for everything: every fit trained with cross entropy alone, and
+# none had time to train once more on train and validation together. Its peers have learned from the positives of both.
+# With more minutes, or on a faster machine, `fit` does so as well.
 
 # %% [markdown]
 # ## Summary

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 LINES = {
     "dicebook": 4_340,  # aim: 3,800
     "dicelab": 18_860,  # aim: 14,500
-    "notebooks": 16_550,  # aim: 16,500
+    "notebooks": 16_600,  # aim: 16,500
     "data_scripts": 2_090,  # aim: 2,100
     "reproduce": 2_270,  # aim: 2,100
     "studies": 1_450,  # aim: 1,300

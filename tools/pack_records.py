@@ -59,7 +59,7 @@ def run_rows(folder: Path) -> Iterator[Row]:
             for name, f1 in first.get("of", {}).items():
                 if f"metrics.{name}.f1" in row:  # there it is rounded
                     row[f"metrics.{name}.f1"] = f1
-            row |= {f"measured.{key}": first.get(key) for key in ("kept", "megabytes")}
+            row |= {f"measured.{key}": first.get(key) for key in ("kept", "megabytes", "refitted")}
             yield row
 
 
